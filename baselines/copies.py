@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Intent, Slot
-from sgdx_eval.prediction_files import Header, write_predictions
+from sgdx_eval.predictions import Header, write_predictions
 from sgdx_eval.requested import RequestedData
 from sgdx_eval.tasks.turns import read_turns, select_turns, turns_of
 from sgsacc_metric.candidates import clean

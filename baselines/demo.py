@@ -68,8 +68,8 @@ def tracking_demo(
 
 def generation_demo(output: Path, quiet: bool) -> None:
     """Let three systems that learn nothing answer for the system, and score what they say."""
-    from sgdx_eval.inputs import Inputs
     from sgdx_eval.score import score
+    from sgdx_eval.task import Inputs
     from sgdx_eval.tasks.turns import Turns
 
     from .copies import copy_system, generate

@@ -49,10 +49,10 @@ def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool)
     record = read_json(path) if path.exists() else {}
     if not write_predictions_of(request, output / "predictions"):
         return
-    from sgdx_eval.inputs import Inputs
-    from sgdx_eval.prediction_files import versions
+    from sgdx_eval.predictions import versions
     from sgdx_eval.score import score
-    from sgdx_eval.tasks import task
+    from sgdx_eval.task import Inputs
+    from sgdx_eval.tasks import TASKS
 
     data = request.data
     facts = {
@@ -69,7 +69,7 @@ def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool)
         own_variants=data.variants,
         dialogues=None if data.limit else data.dialogues,
     )
-    of = task("turns" if request.system_class.ROWS == "turns" else "state")
+    of = TASKS["turns" if request.system_class.ROWS == "turns" else "state"]
     score(of, inputs, output / "scores.json", verbose=not quiet, details=explain)
     if quiet:
         print(output / "scores.json")

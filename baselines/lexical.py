@@ -14,7 +14,7 @@ from rapidfuzz import fuzz, process
 
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Service, Slot, read_service
 from sgdx_dataset.tracker_inputs import SYSTEM_ACTS
-from sgdx_eval.prediction_files import prediction_row
+from sgdx_eval.predictions import prediction_row
 
 from .system import Predictions, Tracker
 

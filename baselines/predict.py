@@ -174,7 +174,7 @@ def _predict(
 
     from sgdx_dataset.configs import BACKTRANS, CONFIGS
     from sgdx_dataset.tracker_inputs import SYSTEM_ACTS
-    from sgdx_eval.prediction_files import Header, finished_names, versions, write_predictions
+    from sgdx_eval.predictions import Header, finished_names, versions, write_predictions
 
     from .data.augment import CORRUPT
     from .data.rows import ROWS_OF

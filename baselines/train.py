@@ -236,7 +236,7 @@ def _prepare_output(run: Run[Any], tasks: Sequence[str], record: Record) -> list
 
 def _train_task(run: Run[Any], system_class: SystemClass, name: str, record: Record) -> None:
     """Train one task; afterwards its folder holds the model with the best score on dev."""
-    from sgdx_eval.prediction_files import versions
+    from sgdx_eval.predictions import versions
 
     from . import loop
     from .batching import share
@@ -298,7 +298,7 @@ def _evaluate_joined(
     run: Run[Any], system_class: SystemClass, record: Record, dev: Dataset
 ) -> None:
     """Track dev with the models of all tasks together, and write ``run.json`` and ``log.jsonl``."""
-    from sgdx_eval.prediction_files import versions
+    from sgdx_eval.predictions import versions
 
     from .data.rows import predict, whole_dialogues
     from .precision import autocast

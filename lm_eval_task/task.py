@@ -15,7 +15,7 @@ import msgspec
 from datasets import Dataset
 
 from sgdx_dataset.schema import Service
-from sgdx_eval.prediction_files import prediction_row
+from sgdx_eval.predictions import prediction_row
 from sgdx_llm.answers import read_answer
 from sgdx_llm.functions import gold_state
 from sgdx_llm.harness import VARIANTS, references, task_plan

@@ -295,7 +295,7 @@ def frame_tables(
         SgdxError: The config, the split or a column is unknown, the split has no dialogues under
             the config, or the release is at fault.
     """
-    return _whole_table(release, split, config, "frames", columns)
+    return whole_table(release, split, config, "frames", columns)
 
 
 def turn_tables(
@@ -307,12 +307,13 @@ def turn_tables(
         One row per turn of the system, with the types of ``TURN_COLUMNS``. Leaving out ``schemas``
         saves most of the memory.
     """
-    return _whole_table(release, split, config, "turns", columns)
+    return whole_table(release, split, config, "turns", columns)
 
 
-def _whole_table(
+def whole_table(
     release: Release, split: str, config: str, kind: Kind, columns: Sequence[str] | None
 ) -> pa.Table:
+    """The rows of a split under a config, of all its dialogue files."""
     with progress(f"Making {kind}", steps(release, [config], [split_name(split)])):
         tables = row_tables(release, split, config, kind, columns)
         return pa.concat_tables([table for _, table in tables])

@@ -60,7 +60,7 @@ def score(
 
     rules = Rules(not frames.no_fuzzy_match, states.joint_acc_across_turn, frames.zero_mean)
     inputs = given.inputs(rules=rules, acts=frames.system_acts)
-    task = task_of(inputs, turns, frames, states)
+    task = task_of(inputs.paths, turns, frames, states)
     score_task(task, inputs, output, verbose=not quiet, details=explain)
     _print_files(quiet, output)
 
@@ -182,7 +182,7 @@ def explain(
     from .tasks import task_of
 
     inputs = given.inputs(rules=Rules(not match.no_fuzzy_match))
-    explain(task_of(inputs, turns, match), inputs, item, changed)
+    explain(task_of(inputs.paths, turns, match), inputs, item, changed)
 
 
 def report(
@@ -357,7 +357,7 @@ def references(
     from .entailment import write_references
     from .tasks.turns import turn_task
 
-    task = turn_task(nli, not no_validation, evaluator=evaluator)
+    task = turn_task(nli, no_validation=no_validation, evaluator=evaluator)
     write_references(task, data.inputs(predictions={}), output)
 
 

@@ -16,10 +16,9 @@ from sgsacc_metric.signature import signature
 
 from .files import write_json
 from .gold_files import write_gold
-from .inputs import Inputs
 from .published import entailment_table
-from .score import references_for
 from .tables import print_line, terminal, to_terminal
+from .task import Inputs
 from .tasks.turns import Turns, chosen_turns, read_turns, setup_of
 
 # Precision, recall and F1 in Table 2 of Chen et al. 2023, of FacebookAI/roberta-large-mnli on
@@ -36,7 +35,7 @@ PUBLISHED = {
 
 def write_references(task: Turns, inputs: Inputs, output: Path) -> None:
     """Write the gold side, which every system shares."""
-    references = references_for(task.task, inputs, {}, [task.evaluator])
+    references = inputs.open_gold(task.task.rows)
     turns = read_turns(references, task.evaluator)
     nli = task.require_nli()
     judge = Judge(nli)
@@ -53,7 +52,7 @@ def write_references(task: Turns, inputs: Inputs, output: Path) -> None:
 def validate(task: Turns, inputs: Inputs, variants: Sequence[str], json: Path | None) -> None:
     """Print how well the model tells right from wrong actions by the gold utterances."""
     evaluators = list(variants or (ORIGINAL, *PAPER_VARIANTS))
-    references = references_for(task.task, inputs, {}, evaluators)
+    references = inputs.open_gold(task.task.rows._replace(variants=evaluators))
     nli = task.require_nli()
     judge = Judge(nli)
     gold = {}

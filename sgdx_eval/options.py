@@ -14,7 +14,7 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import EACH, SourceOptions, Split, Turns
 
 if TYPE_CHECKING:
-    from .inputs import Inputs
+    from .task import Inputs
 
 # The headings over options that not every task has.
 OF_FRAMES, OF_STATES = "Of states and calls", "Of states"
@@ -72,7 +72,7 @@ class ReferenceOptions(SourceOptions):
 
     def inputs(self, **others: Any) -> Inputs:
         """The references, and what is scored against them."""
-        from .inputs import Inputs
+        from .task import Inputs
 
         return Inputs(
             split=split_name(self.split),
@@ -108,10 +108,8 @@ class PredictionOptions(ReferenceOptions):
         """The predictions, and what they are scored against."""
         if self.limit and self.dialogues:
             raise SgdxError("--limit: found --dialogues too, expected one of them")
-        from .predictions import parse_predictions
-
         return super().inputs(
-            predictions=parse_predictions(self.predictions),
+            predictions=self.predictions,
             dialogues=self.dialogues,
             limit=self.limit,
             services=self.service,
@@ -151,7 +149,8 @@ class NliOptions:
 class TurnOptions(NliOptions):
     """What only generated turns have."""
 
-    of: ClassVar[str] = OF_TURNS
+    heading: ClassVar[str] = OF_TURNS
+    of: ClassVar[str] = "turn"
 
     nli: Annotated[str | None, Parameter(metavar="MODEL")] = None
     """Compute SGSAcc with this model of entailment: a folder with safetensors, a name on the Hub,
@@ -179,7 +178,8 @@ class TurnOptions(NliOptions):
 class MatchOptions:
     """How values are compared."""
 
-    of: ClassVar[str] = OF_FRAMES
+    heading: ClassVar[str] = OF_FRAMES
+    of: ClassVar[str] = "frame"
 
     no_fuzzy_match: bool = False
     """Score a free-form value 1 if it equals a reference value, and otherwise 0, instead of by its
@@ -205,7 +205,8 @@ class FrameOptions(MatchOptions):
 class StateOptions:
     """What only states have."""
 
-    of: ClassVar[str] = OF_STATES
+    heading: ClassVar[str] = OF_STATES
+    of: ClassVar[str] = "state"
 
     joint_acc_across_turn: bool = False
     """Compute the joint accuracies of whole turns instead of frames, as in MultiWOZ."""

@@ -1,22 +1,29 @@
-"""Prediction files: which are meant, and reading JSON Lines or the layout of the SGD release."""
+"""Predictions: what `--predictions` names, files of a header and a row a line, and their checks.
+
+A file's first line may be a header, ``{"metadata": ...}``, that says how it was made. States may
+also come in the layout of the SGD release.
+"""
 
 from __future__ import annotations
 
+import platform
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.console import escape_controls, is_first
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.files import read_input, write_bytes
 from sgdx_dataset.io.json import decode_json, many_objects, parse_json
 from sgdx_dataset.options import split_pairs
 from sgdx_metric.columns import column, strings
@@ -25,116 +32,84 @@ from sgdx_metric.rows import (
     EXAMPLE_ROW,
     PREDICTION,
     Prediction,
+    SlotValue,
+    Span,
+    Values,
     arrow_table,
 )
-
-from .prediction_files import (
-    NO_HEADER,
-    AnyRow,
-    Header,
-    numbered,
-    read_beginning,
-    read_prediction_lines,
-    stated_variant,
-)
+from sgdx_metric.signature import split_name
+from sgdx_metric.variants import own_variants
 
 if TYPE_CHECKING:
-    from .references import References
+    from .gold import Gold
+
+_BEGINNING = re.compile(rb'\s*\{\s*"metadata"\s*:')
 
 
-def parse_predictions(arguments: Sequence[str]) -> dict[str, Path] | Path:
-    """What `--predictions` was given: VARIANT=PATH for each variant, or one folder."""
-    folders = [argument for argument in arguments if "=" not in argument]
-    if folders and len(arguments) > 1:
-        raise SgdxError(
-            f"--predictions {folders[0]}: found {len(arguments)} of this option, expected either "
-            "one folder or VARIANT=PATH for each variant"
-        )
-    if folders:
-        return Path(folders[0])
-    paths: dict[str, Path] = {}
-    form = "VARIANT=PATH, as in v1=v1.jsonl"
-    for variant, path in split_pairs("--predictions", arguments, form):
-        if variant in paths:
-            raise SgdxError(f"--predictions {variant}={path}: variant '{variant}' appears twice")
-        paths[variant] = Path(path)
-    return paths
+class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a prediction file says of itself; it may lack any of these, and have others."""
+
+    # What the predictions are: "state", "turns" or "tools".
+    task: str | None = None
+    variant: str | None = None
+    split: str | None = None
+    # The name of the data without its folders, and a digest of what the predictions are made from.
+    source: str | None = None
+    data: str | None = None
+    # The fingerprint of the variant, where it is the user's own.
+    words: str | None = None
+    # The number and digest of the dialogues, where they are some of the split alone.
+    dialogues: str | None = None
+    # Whether the model was trained on schemas that it is evaluated on.
+    oracle: bool | None = None
+    # What the system is and how it was asked or run: its own facts under keys of its own. Files are
+    # of one system if these are equal. `tracker`, `model`, `weights`, `system_acts` are read.
+    system: dict[str, Any] = {}
+    # What was counted while predicting, such as how many of the `requests` were `unread`.
+    counts: dict[str, Any] = {}
+    versions: dict[str, str] = {}
 
 
-def prediction_paths(
-    predictions: Mapping[str, Path] | Path, variants: Sequence[str]
-) -> dict[str, Path]:
-    """The path of each variant, in the order of the mapping, or those of `variants` in a folder."""
-    if not isinstance(predictions, Path):
-        for path in predictions.values():
-            if not path.exists():
-                raise SgdxError(f"{path}: No such file or directory")
-        return dict(predictions)
-    folder = predictions
-    if not folder.is_dir():
-        found = "a file" if folder.exists() else "no such folder"
-        raise SgdxError(
-            f"--predictions {folder}: found {found}, expected a folder with VARIANT.jsonl or "
-            "VARIANT/ for each variant, or VARIANT=PATH, as in v1=v1.jsonl"
-        )
-    if any(folder.glob("dialogues_*.json")):
-        raise SgdxError(
-            f"--predictions {folder}: the folder itself holds dialogues_*.json; for the "
-            f"predictions of one variant write VARIANT={folder}, as in v1={folder}"
-        )
-    paths: dict[str, Path] = {}
-    for variant in variants:
-        file, directory = folder / f"{variant}.jsonl", folder / variant
-        if file.exists() and directory.is_dir():
-            raise SgdxError(
-                f"--predictions {folder}: found both {file.name} and {directory.name}/, expected "
-                f"one of them for variant '{variant}'"
-            )
-        if file.exists() or directory.is_dir():
-            paths[variant] = file if file.exists() else directory
-    if not paths:
-        raise SgdxError(
-            f"--predictions {folder}: found no predictions, expected VARIANT.jsonl or VARIANT/ for "
-            f"some of {', '.join(variants)}"
-        )
-    return paths
+NO_HEADER = Header()
+_LONGEST = 1_000_000  # bytes of a first line; a longer one is no header of ours
 
 
-def note_unscored(predictions: Mapping[str, Path] | Path, variants: Sequence[str]) -> None:
-    """Note on standard error the prediction files of a folder that are of no variant asked for.
+class AnyRow(msgspec.Struct):
+    """What tells the rows of the tasks apart, their ids and their variant."""
 
-    Without ``--variant NAME=PATH`` nobody knows the variant that a file is named after.
-    """
-    if not isinstance(predictions, Path):
-        return
-    others = []
-    for path in sorted(predictions.glob("*.jsonl")):
-        if path.stem in variants or not path.is_file():
-            continue
-        with suppress(SgdxError):  # another file beside predictions
-            if stated_variant(path) is not None:
-                others.append(path.stem)
-    if others:
-        names = escape_controls(", ".join(others))
-        print(
-            f"note: left out: {names}; to score a variant of your own, give --variant NAME=PATH",
-            file=sys.stderr,
-        )
+    variant: str | None = None
+    frame_id: str | None = None
+    turn_id: str | None = None
+    utterance: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    calls: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-@dataclass(frozen=True)
-class Predictions:
-    """The predictions of one variant."""
+def read_beginning(path: Path) -> tuple[Header | None, bytes]:
+    """The header of a prediction file, if it has one, and its first row."""
+    try:
+        with path.open("rb") as file:
+            lines = (line for line in iter(lambda: file.readline(_LONGEST), b"") if line.strip())
+            first = next(lines, b"")
+            header = _header(first, path)
+            return header, first if header is None else next(lines, b"")
+    except OSError as error:
+        raise SgdxError(f"{path}: {error.strerror}") from None
 
-    rows: pa.Table
-    # What the file says of itself; a directory says nothing.
-    header: Header = NO_HEADER
-    # Where it was read.
-    path: Path | None = None
-    # Whether the rows come from the release's layout. That layout knows a frame by its service
-    # under the variant's name and by the place of its user turn among the dialogue's user turns:
-    # `frame_id` is `<dialogue>/<place>/<service>` until `with_frame_ids` finds the real one.
-    by_user_turn: bool = False
+
+def _header(line: bytes, path: Path) -> Header | None:
+    """The header in the first line of a prediction file; None where that is, for example, a row."""
+    if not _BEGINNING.match(line):
+        return None
+    line_form = dict[Literal["metadata"], Header]
+    return parse_json(line, line_form, f"{path}:1", "a header of predictions")["metadata"]
+
+
+def stated_variant(path: Path) -> str | None:
+    """The variant that the first line of a prediction file names, be it a header or a row."""
+    header, first = read_beginning(path)
+    if header is not None:
+        return header.variant
+    return parse_json(first, AnyRow, f"{path}:1", "a line of predictions").variant
 
 
 def task_name(path: Path) -> str:
@@ -152,6 +127,117 @@ def task_name(path: Path) -> str:
     return "state"
 
 
+def read_prediction_lines(path: Path, **expected: str) -> tuple[bytes, Header]:
+    """Read a JSONL file of predictions: its lines, and its header, which is to be as expected.
+
+    The header's line is left empty, so that the number of a line stays what it is.
+    """
+    data = read_input(path)
+    first_line = data.partition(b"\n")[0]
+    header = _header(first_line, path)
+    if header is None:
+        return data, NO_HEADER
+    for key, value in expected.items():
+        stated = getattr(header, key)
+        if stated is not None and (split_name(stated) if key == "split" else stated) != value:
+            raise SgdxError(f"{path}:1: metadata: {key} is {_shown(stated)}, expected {value!r}")
+    return data[len(first_line) :], header
+
+
+def numbered(lines: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers from 1."""
+    every = enumerate(lines.split(b"\n"), 1)
+    return ((number, line) for number, line in every if line and not line.isspace())
+
+
+# ---- which files are meant
+
+
+def prediction_paths(
+    given: Mapping[str, Path] | Path | Sequence[str], variants: Sequence[str], notes: bool = False
+) -> dict[str, Path]:
+    """The prediction file or folder of each variant.
+
+    What is given is paths by variant, a folder, or the arguments of `--predictions`: VARIANT=PATH
+    for each variant, or one folder. In a folder those of `variants` are meant. If `notes`, files
+    there of other variants are named on standard error.
+    """
+    if not isinstance(given, Mapping | Path):
+        folders = [argument for argument in given if "=" not in argument]
+        if folders and len(given) > 1:
+            raise SgdxError(
+                f"--predictions {folders[0]}: found {len(given)} of this option, expected either "
+                "one folder or VARIANT=PATH for each variant"
+            )
+        form = "VARIANT=PATH, as in v1=v1.jsonl"
+        pairs = [] if folders else list(split_pairs("--predictions", given, form))
+        for place, (variant, file) in enumerate(pairs):
+            if variant in dict(pairs[:place]):
+                where = f"--predictions {variant}={file}"
+                raise SgdxError(f"{where}: variant '{variant}' appears twice")
+        given = Path(folders[0]) if folders else {name: Path(file) for name, file in pairs}
+    if isinstance(given, Mapping):
+        for path in given.values():
+            if not path.exists():
+                raise SgdxError(f"{path}: No such file or directory")
+        return dict(given)
+    where = f"--predictions {given}"
+    if not given.is_dir():
+        found = "a file" if given.exists() else "no such folder"
+        raise SgdxError(
+            f"{where}: found {found}, expected a folder with VARIANT.jsonl or VARIANT/ for each "
+            "variant, or VARIANT=PATH, as in v1=v1.jsonl"
+        )
+    if any(given.glob("dialogues_*.json")):
+        raise SgdxError(
+            f"{where}: the folder itself holds dialogues_*.json; for the predictions of one "
+            f"variant write VARIANT={given}, as in v1={given}"
+        )
+    paths: dict[str, Path] = {}
+    for variant in variants:
+        path, directory = given / f"{variant}.jsonl", given / variant
+        if path.exists() and directory.is_dir():
+            raise SgdxError(
+                f"{where}: found both {path.name} and {directory.name}/, expected one of them for "
+                f"variant '{variant}'"
+            )
+        if path.exists() or directory.is_dir():
+            paths[variant] = path if path.exists() else directory
+    if not paths:
+        expected = f"expected VARIANT.jsonl or VARIANT/ for some of {', '.join(variants)}"
+        raise SgdxError(f"{where}: found no predictions, {expected}")
+    # Without --variant NAME=PATH nobody knows the variant that a file is named after.
+    others = []
+    for path in sorted(given.glob("*.jsonl")) if notes else ():
+        if path.stem not in variants and path.is_file():
+            with suppress(SgdxError):  # another file beside predictions
+                if stated_variant(path) is not None:
+                    others.append(path.stem)
+    if others:
+        names = escape_controls(", ".join(others))
+        advice = "to score a variant of your own, give --variant NAME=PATH"
+        print(f"note: left out: {names}; {advice}", file=sys.stderr)
+    return paths
+
+
+# ---- reading rows
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The predictions of one variant."""
+
+    rows: pa.Table
+    # What the file says of itself; a directory says nothing.
+    header: Header = NO_HEADER
+    # Where it was read.
+    path: Path | None = None
+    # Whether the rows come from the release's layout. That layout knows a frame by its service
+    # under the variant's name and by the place of its user turn among the dialogue's user turns:
+    # `frame_id` is `<dialogue>/<place>/<service>` until `with_frame_ids` finds the real one.
+    by_user_turn: bool = False
+
+
 def read_predictions(
     path: Path,
     split: str,
@@ -165,9 +251,7 @@ def read_predictions(
     dialogue states, a directory of dialogues_*.json. It must be for the split and the variant.
     """
     if path.is_dir() and kind is Prediction:
-        from .dialogue_folder import read_dialogue_folder
-
-        return Predictions(read_dialogue_folder(path, variant), path=path, by_user_turn=True)
+        return Predictions(_read_dialogues(path, variant), path=path, by_user_turn=True)
     lines, header = read_prediction_lines(path, split=split, variant=variant)
     is_read, data = False, lines.strip()
     # All rows in one call take a fraction of the time that lines take one by one, and which is at
@@ -191,7 +275,7 @@ def read_predictions(
 
 
 @contextmanager
-def located(predictions: Mapping[str, Predictions], references: References) -> Iterator[None]:
+def located(predictions: Mapping[str, Predictions], gold: Gold) -> Iterator[None]:
     """Say of an error about a row in which file and line it is, and what it is held against."""
     try:
         yield
@@ -201,7 +285,7 @@ def located(predictions: Mapping[str, Predictions], references: References) -> I
         named = [name for name in predictions if name in words] or [*predictions]
         of_variant = predictions[named[0]]
         place = "".join(_place(path, words) for path in [of_variant.path] if path)
-        held = f"references: {references.split} of {references.name}"
+        held = f"references: {gold.split} of {gold.name}"
         if of_variant.header.source:
             held = f"predictions: made from {of_variant.header.source}; {held}"
         raise SgdxError(f"{place}{error} ({held})") from None
@@ -255,3 +339,221 @@ def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
     stated_ids = column(predictions.rows, "frame_id")
     real = pc.coalesce(frame_ids.take(pc.index_in(stated_ids, value_set=layout_ids)), stated_ids)
     return predictions.rows.set_column(0, "frame_id", real)
+
+
+# ---- the layout of the SGD release: a folder of dialogues_*.json, as trackers write
+
+
+# What the official scorer writes into the folder of predictions that it scored.
+_SCORER_OUTPUT = "dialogues_and_metrics.json"
+
+
+class _State(msgspec.Struct, gc=False):
+    active_intent: str
+    requested_slots: list[str]
+    slot_values: dict[str, Values]
+
+
+class _Frame(msgspec.Struct, gc=False):
+    service: str
+    state: _State
+    slots: list[Span] | None = None
+
+
+class _Turn(msgspec.Struct, gc=False):
+    speaker: Literal["USER", "SYSTEM"]
+    frames: msgspec.Raw  # Only the frames of user turns are decoded.
+
+
+class _Dialogue(msgspec.Struct, gc=False):
+    dialogue_id: str
+    turns: list[_Turn]
+
+
+def _read_dialogues(folder: Path, variant: str) -> pa.Table:
+    """The rows of every user frame, by the place of a user turn among those."""
+    files = [f for f in sorted(folder.glob("dialogues_*.json")) if f.name != _SCORER_OUTPUT]
+    if not files:
+        raise SgdxError(f"{folder}: found no dialogues_*.json, expected the release's layout")
+    rows = list[Prediction]()
+    for file in files:
+        what = "a list of dialogues"
+        for dialogue in parse_json(read_input(file), list[_Dialogue], str(file), what):
+            users = [(i, turn) for i, turn in enumerate(dialogue.turns) if turn.speaker == "USER"]
+            for user_turn, (index, turn) in enumerate(users):
+                where = f"{file}: dialogue {dialogue.dialogue_id}, turn {index}"
+                for frame in decode_json(turn.frames, list[_Frame], where, "a list of frames"):
+                    rows.append(
+                        Prediction(
+                            frame_id=f"{dialogue.dialogue_id}/{user_turn}/{frame.service}",
+                            variant=variant,
+                            active_intent=frame.state.active_intent,
+                            requested_slots=frame.state.requested_slots,
+                            slot_values=[SlotValue(*i) for i in frame.state.slot_values.items()],
+                            slots=frame.slots,
+                        )
+                    )
+    return arrow_table(msgspec.json.Encoder().encode_lines(rows), PREDICTION, str(folder))
+
+
+# ---- what headers say
+
+
+def first_difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    """The first key under which two JSON objects differ; empty if there is none."""
+    keys = (key for key in {**first, **second} if first.get(key) != second.get(key))
+    return next(keys, "")
+
+
+def check_one_system(headers: Mapping[str, Header]) -> None:
+    """Refuse files, by variant, that say of themselves that they are of different systems.
+
+    Those that say nothing are taken to be of the same.
+    """
+    oracles = {n: {"oracle": h.oracle} for n, h in headers.items() if h.oracle is not None}
+    systems = {name: header.system for name, header in headers.items() if header.system}
+    for facts in (oracles, systems):
+        first = next(iter(facts), "")
+        for name in facts:
+            if key := first_difference(facts[first], facts[name]):
+                raise SgdxError(
+                    f"predictions for {name}: {key} is {_shown(facts[name].get(key))}, and "
+                    f"{_shown(facts[first].get(key))} in those for {first}: expected the "
+                    "predictions of one system"
+                )
+
+
+def _shown(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def check_data(header: Header, name: str, data: str | None, words: str | None) -> None:
+    """Refuse predictions that say of themselves that they were made from other data.
+
+    `data` is the digest of the references, `words` the fingerprint of an own variant; None where
+    that is unknown. Where the digests agree, so do the variants: they are of their words too.
+    """
+    if header.words is not None and not own_variants([name]):
+        raise SgdxError(
+            f"predictions for {name}: words are {header.words}, expected none, as {name} is no "
+            "variant of one's own; give it another name with --variant"
+        )
+    if header.data is not None and header.data == data:
+        return
+    if None not in (header.words, words) and header.words != words:
+        raise SgdxError(
+            f"predictions for {name}: words are {header.words}, and the references' are "
+            f"{words}: expected the variant that was predicted; give it with --variant"
+        )
+    if None not in (header.data, data) and header.data != data:
+        raise SgdxError(
+            f"predictions for {name}: were made from data {header.data} (source "
+            f"{header.source}), and the references are {data}: expected the same dialogues and "
+            "schemas; give their --source, or predict again"
+        )
+
+
+def is_oracle(headers: Mapping[str, Header]) -> bool:
+    """Whether any variant's predictions say that they are of an oracle."""
+    return any(header.oracle for header in headers.values())
+
+
+def unread_answers(headers: Mapping[str, Header]) -> dict[str, tuple[int, int]]:
+    """How many answers could not be read, and of how many, by variant; only where that is said."""
+    unread = {}
+    for name, header in headers.items():
+        count, requests = header.counts.get("unread"), header.counts.get("requests")
+        if type(count) is int and type(requests) is int:
+            unread[name] = (count, requests)
+    return unread
+
+
+def system_acts(headers: Mapping[str, Header], option: str | None) -> str:
+    """Whether the predictions used the system's dialogue acts: "yes", "no", "unknown" or "mixed".
+
+    The option is "yes" or "no" for those that do not say; None where that is unknown.
+    """
+    distinct = set()
+    for name, header in headers.items():
+        stated = header.system.get("system_acts")
+        answer = ("yes" if stated else "no") if isinstance(stated, bool) else option or "unknown"
+        if option and answer != option:
+            raise SgdxError(
+                f"--system-acts {option}: the predictions for {name} say '{answer}' themselves, "
+                f"expected '{option}' or nothing"
+            )
+        distinct.add(answer)
+    return distinct.pop() if len(distinct) == 1 else "mixed"
+
+
+# ---- writing
+
+
+Row = dict[str, Any]
+_PACKAGES = ("torch", "transformers", "accelerate", "datasets")
+
+
+def prediction_row(
+    frame: Mapping[str, Any],
+    active_intent: str,
+    requested_slots: Iterable[str],
+    slot_values: Mapping[str, list[str]],
+) -> Row:
+    """One row of a prediction file; slot values are sorted by the name of the slot."""
+    return {
+        "frame_id": frame["frame_id"],
+        "variant": frame["variant"],
+        "active_intent": active_intent,
+        "requested_slots": list(requested_slots),
+        "slot_values": [{"slot": s, "values": v} for s, v in sorted(slot_values.items())],
+    }
+
+
+def write_predictions(path: Path, header: Header, rows: Iterable[Any]) -> Path:
+    """Write a header line ``{"metadata": ...}`` and one line for each prediction row."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, msgspec.json.Encoder().encode_lines([{"metadata": header}, *rows]))
+    return path
+
+
+def finished_names(folder: Path, headers: Mapping[str, Header]) -> list[str]:
+    """The names whose predictions are in a folder already, as they would be made again."""
+    there = [name for name in headers if (folder / f"{name}.jsonl").exists()]
+    keys = {name: _difference(folder / f"{name}.jsonl", headers[name]) for name in there}
+    finished = [name for name in there if not keys[name]]
+    for key in dict.fromkeys(filter(None, keys.values())):
+        names = ", ".join(name for name in there if keys[name] == key)
+        _note(f"{folder}: predicting again, as the {key} of {names} differs from this run's")
+    if finished:
+        what = f"the predictions for {', '.join(finished)} are kept"
+        _note(f"{folder}: {what}, remove them to predict again")
+    return finished
+
+
+def _note(text: str) -> None:
+    if is_first():
+        print(f"note: {escape_controls(text)}", file=sys.stderr)
+
+
+def _difference(path: Path, header: Header) -> str:
+    """The first key by which the header of a file is another than expected; empty if none is."""
+    try:
+        found = read_beginning(path)[0] or NO_HEADER
+        found = msgspec.structs.replace(found, counts={}, versions={})
+    except SgdxError:
+        found = Header()
+    found_facts, facts = (msgspec.json.decode(msgspec.json.encode(h)) for h in (found, header))
+    key = first_difference(found_facts, facts)
+    return first_difference(found.system, facts.get("system", {})) if key == "system" else key
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the key packages that are installed."""
+    numbers = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            numbers[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return numbers

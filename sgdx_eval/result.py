@@ -30,7 +30,7 @@ from sgdx_metric.result import Metric, Result
 from sgdx_metric.signature import Rules, dialogues_mark, rules_of, signature_parts
 from sgdx_metric.units import Items, Scores
 
-from .prediction_files import Header
+from .predictions import Header
 from .tasks import TASKS
 
 # Parts of a signature that belong to the system. They may differ where two systems are compared.

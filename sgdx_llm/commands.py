@@ -56,7 +56,7 @@ def predict(
     collect
         Send nothing: read the answers to batch files from these JSON Lines files.
     """
-    from sgdx_eval.prediction_files import finished_names
+    from sgdx_eval.predictions import finished_names
 
     from .asking import ask, open_answers
     from .predictions import format_counts, header

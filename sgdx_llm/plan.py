@@ -20,7 +20,7 @@ from sgdx_dataset.configs import REPEATS
 from sgdx_dataset.schema import Service, read_service
 from sgdx_dataset.subset import choose_dialogues
 from sgdx_dataset.tracker_inputs import GOLD, input_columns
-from sgdx_eval.prediction_files import prediction_row
+from sgdx_eval.predictions import prediction_row
 from sgdx_eval.requested import RequestedData, frame_rows
 
 from .answers import read_answer

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from sgdx_dataset.io.files import remove, write_bytes
-from sgdx_eval.prediction_files import Header, versions, write_predictions
+from sgdx_eval.predictions import Header, versions, write_predictions
 from sgdx_metric.signature import dialogues_mark
 
 from .answer_file import AnswerFile

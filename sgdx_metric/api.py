@@ -154,9 +154,9 @@ def score_files(
         True
     """
     # Not at the top: `evaluate.load` copies this file without the room `sgdx_eval`.
-    from sgdx_eval.inputs import Inputs
     from sgdx_eval.score import score as score_task
-    from sgdx_eval.tasks import task
+    from sgdx_eval.task import Inputs
+    from sgdx_eval.tasks import TASKS
 
     inputs = Inputs(
         predictions=(
@@ -173,7 +173,7 @@ def score_files(
         rules=rules,
         acts=acts_word(system_acts),
     )
-    return score_task(task("state"), inputs, _path(output), verbose)
+    return score_task(TASKS["state"], inputs, _path(output), verbose)
 
 
 class Origin(NamedTuple):

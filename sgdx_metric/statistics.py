@@ -51,7 +51,11 @@ def mean(rows: Floats, bounds: tuple[float, float] = (0.0, 1.0)) -> Statistic:
     # What there is of each item, 0 where undefined, and then where it is not undefined.
     columns = np.concatenate([np.nan_to_num(rows), ~np.isnan(rows)])
     worst, best = (np.full(len(rows), bound) for bound in bounds)
-    return Statistic(columns, mean_of_ratios, lambda sums: _filled(sums, worst, best))
+    return Statistic(
+        columns,
+        lambda sums: np.asarray(_ratios(sums).mean(axis=0)),
+        lambda sums: _filled(sums, worst, best),
+    )
 
 
 def drop(reworded: Floats, original: Floats, relative: bool = False) -> Statistic:
@@ -59,15 +63,16 @@ def drop(reworded: Floats, original: Floats, relative: bool = False) -> Statisti
 
     The scores are in [0, 1]. If relative, it is a part of the mean under the original.
     """
+
+    def of(sums: Floats) -> Floats:
+        *others, before = _ratios(sums)
+        change = np.asarray(np.mean(others, axis=0) - before)
+        return safe_divide(change, before) if relative else change
+
     last = np.zeros(len(reworded) + 1)
     last[-1] = 1.0
-    statistic = mean(np.vstack([reworded, original]))
-    return Statistic(
-        statistic.columns,
-        relative_drop_of_ratios if relative else drop_of_ratios,
-        lambda sums: _filled(sums, last, 1 - last),
-        is_change=True,
-    )
+    columns = mean(np.vstack([reworded, original])).columns
+    return Statistic(columns, of, lambda sums: _filled(sums, last, 1 - last), is_change=True)
 
 
 def _filled(sums: Floats, worst: Floats, best: Floats) -> tuple[Floats, Floats]:
@@ -76,26 +81,10 @@ def _filled(sums: Floats, worst: Floats, best: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-def ratios(sums: Floats) -> Floats:
+def _ratios(sums: Floats) -> Floats:
     """The first half of some sums [2 * rows, ...], each divided by one of the second half."""
     parts, wholes = np.split(sums, 2)
     return safe_divide(parts, wholes)
-
-
-def mean_of_ratios(sums: Floats) -> Floats:
-    """The mean of such ratios."""
-    return np.asarray(ratios(sums).mean(axis=0))
-
-
-def drop_of_ratios(sums: Floats) -> Floats:
-    """The mean of such ratios but the last, less the last."""
-    *reworded, original = ratios(sums)
-    return np.asarray(np.mean(reworded, axis=0) - original)
-
-
-def relative_drop_of_ratios(sums: Floats) -> Floats:
-    """The same as a part of the last."""
-    return safe_divide(drop_of_ratios(sums), ratios(sums)[-1])
 
 
 class Sample:

@@ -15,14 +15,12 @@ import pyarrow as pa
 from baselines.data.rows import predict
 from baselines.use import load_tracker
 from sgdx_dataset import SgdxError, frames, load
-from sgdx_eval import prediction_files as files
-from sgdx_eval.inputs import Inputs
-from sgdx_eval.predictions import Predictions, read_predictions, task_name
-from sgdx_eval.score import result_of, score_against
+from sgdx_eval import predictions as files
+from sgdx_eval.score import result_of
 from sgdx_eval.show import result_line, result_tables, terms_of
 from sgdx_eval.tables import to_html
-from sgdx_eval.task import Given
-from sgdx_eval.tasks import TASKS, task
+from sgdx_eval.task import Inputs, held_against
+from sgdx_eval.tasks import task_of
 from sgdx_eval.tasks.states import STATES
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.figures import JGA
@@ -41,7 +39,7 @@ enough to begin with. Responses get BLEU and slot error rates; SGSAcc needs a mo
 
 
 # The rows of dropped files by variant, their result, and the scores of items.
-Shown: TypeAlias = tuple[dict[str, Predictions], Result, Scores]
+Shown: TypeAlias = tuple[dict[str, files.Predictions], Result, Scores]
 
 
 @cache
@@ -57,23 +55,20 @@ def example_files() -> list[str]:
 
 def score_dropped(paths: Sequence[str]) -> Shown:
     """Score the files of one system, of which each says its task and its variant."""
-    name = task_name(Path(paths[0]))
-    if name not in TASKS or not TASKS[name].module:
-        expected = "those of states or responses"
-        raise SgdxError(f"{paths[0]}: found predictions of {name!r}, expected {expected}")
-    of, predictions = task(name), dict[str, Predictions]()
+    task, predictions = task_of({"": Path(paths[0])}), dict[str, files.Predictions]()
     for path in map(Path, paths):
         variant = files.stated_variant(path) or ORIGINAL
         if variant in predictions or variant not in _VARIANTS:
             expected = "one file for each of original and v1 to v5"
             raise SgdxError(f"{path}: found variant '{variant}', expected {expected}")
-        kinds = of.rows.prediction, of.rows.predicted
-        predictions[variant] = read_predictions(path, "test", variant, *kinds)
+        kinds = task.rows.prediction, task.rows.predicted
+        predictions[variant] = files.read_predictions(path, "test", variant, *kinds)
     files.check_one_system({variant: read.header for variant, read in predictions.items()})
     # As the commands do, this refuses predictions of other data.
-    given = Given(sample(of.rows.kind), predictions, Inputs({}, "test", "sample"))
-    scored = score_against(of, given)
-    return predictions, result_of(of, scored, given), scored.scores
+    inputs = Inputs({}, "test", "sample")
+    given = held_against(sample(task.rows.kind), predictions, inputs, task.rows.variants)
+    scored = task.score(given)
+    return predictions, result_of(task, scored, given), scored.scores
 
 
 def problem_html(error: Exception, paths: Sequence[str] = ()) -> str:

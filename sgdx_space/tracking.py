@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
+from typing import Literal
 
 import gradio as gr
 import msgspec
@@ -14,11 +15,10 @@ from baselines.use import SHIPPED_MODEL, Dialogue, Row, load_tracker, track_dial
 from sgdx_dataset import open_release
 from sgdx_dataset.schema import Service
 from sgdx_eval.explain import Line
-from sgdx_eval.references import ReleaseReferences
+from sgdx_eval.gold import ReleaseGold
 from sgdx_eval.result import read_result
 from sgdx_eval.tables import NO_VALUE, percent
-from sgdx_eval.tasks.frames import Frames, explain
-from sgdx_eval.tasks.states import STATES
+from sgdx_eval.tasks.states import STATES, Frames, explain
 from sgdx_eval.tasks.turns import REFERENCES as TURN_COLUMNS
 from sgdx_metric.rows import PREDICTION, REFERENCE
 from sgdx_metric.statistics import RIGHT
@@ -71,10 +71,10 @@ def states_of(services: Sequence[Service], utterances: Sequence[str]) -> list[li
 
 
 @cache
-def sample(kind: str = "frames") -> ReleaseReferences:
+def sample(kind: Literal["frames", "turns"] = "frames") -> ReleaseGold:
     """The test split of the sample: its frames, or its turns."""
     columns = REFERENCE.names if kind == "frames" else TURN_COLUMNS.names
-    return ReleaseReferences(open_release("sample"), "test", columns, kind)
+    return ReleaseGold(open_release("sample"), "test", columns, kind)
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.prediction_files import Header, finished_names, versions, write_predictions
+from sgdx_eval.predictions import Header, finished_names, versions, write_predictions
 from sgdx_llm.answer_file import AnswerFile
 from sgdx_llm.asking import ask, open_answers
 from sgdx_llm.estimate import estimate_variant, print_estimates, token_counter

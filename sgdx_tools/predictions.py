@@ -19,7 +19,7 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import remove
 from sgdx_dataset.io.json import check_value, parse_json
-from sgdx_eval.prediction_files import NO_HEADER, Header, numbered, read_prediction_lines
+from sgdx_eval.predictions import NO_HEADER, Header, numbered, read_prediction_lines
 from sgdx_llm.answers import calls_said
 from sgdx_llm.calls import answer_text, chat_completion, has_text, listed_calls
 from sgdx_llm.messages import decode_arguments

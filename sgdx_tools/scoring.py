@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.prediction_files import check_one_system
+from sgdx_eval.predictions import check_one_system
 from sgdx_eval.tasks.tools import CALL, NO_CALL, RIGHT, TASK_SUCCESS, TOOL_METRICS
 from sgdx_metric.call_rules import CaseScore, score_case
 from sgdx_metric.columns import Bools, Floats

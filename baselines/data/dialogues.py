@@ -13,7 +13,7 @@ import numpy as np
 from datasets import Dataset as Rows
 
 from sgdx_dataset.schema import NONE_INTENT, Service, read_service
-from sgdx_eval.prediction_files import prediction_row
+from sgdx_eval.predictions import prediction_row
 
 from ..batching import Ints
 

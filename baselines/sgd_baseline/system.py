@@ -18,7 +18,7 @@ from datasets import Dataset
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT
-from sgdx_eval.prediction_files import prediction_row
+from sgdx_eval.predictions import prediction_row
 
 from ..batching import Ints
 from ..data.rows import visible

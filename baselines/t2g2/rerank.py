@@ -17,15 +17,16 @@ from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_eval.files import write_json
-from sgdx_eval.prediction_files import (
+from sgdx_eval.gold import ReleaseGold
+from sgdx_eval.predictions import (
     Header,
     check_data,
     check_one_system,
     is_oracle,
+    prediction_paths,
+    read_predictions,
     write_predictions,
 )
-from sgdx_eval.predictions import prediction_paths, read_predictions
-from sgdx_eval.references import ReleaseReferences
 from sgdx_eval.tables import format_figure, table, to_terminal
 from sgdx_eval.tasks.turns import (
     PREDICTED,
@@ -163,7 +164,7 @@ def picked(systems: Sequence[System], picks: Mapping[str, Sequence[int]]) -> dic
 def read_system(
     name: str,
     folder: Path,
-    references: ReleaseReferences,
+    references: ReleaseGold,
     turns: Sequence[Turn],
     split_turns: Sequence[Turn],
 ) -> System:
@@ -194,7 +195,7 @@ def read_system(
 
 def _systems(
     folders: Mapping[str, Path],
-    references: ReleaseReferences,
+    references: ReleaseGold,
     turns: list[Turn],
     split_turns: list[Turn],
 ) -> list[System]:
@@ -210,7 +211,7 @@ def _systems(
 
 
 def _score_all(
-    references: ReleaseReferences,
+    references: ReleaseGold,
     every: list[Turn],
     turns: list[Turn],
     systems: Sequence[System],

@@ -20,7 +20,7 @@ from transformers import PreTrainedModel
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Intent, Service, Slot
-from sgdx_eval.prediction_files import prediction_row
+from sgdx_eval.predictions import prediction_row
 
 from ..batching import Ints
 from ..data.rows import evenly_spaced

@@ -13,7 +13,7 @@ from inspect_ai.log import read_eval_log
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import locked, write_bytes
-from sgdx_eval.prediction_files import Header, write_predictions
+from sgdx_eval.predictions import Header, write_predictions
 from sgdx_llm.predictions import DONE
 from sgdx_metric.signature import dialogues_mark
 

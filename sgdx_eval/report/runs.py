@@ -18,8 +18,7 @@ from sgdx_metric.result import ALL, SETS, Figure, Metric, Result
 from sgdx_metric.signature import split_name
 
 from ..compare import averaged
-from ..prediction_files import unread_answers
-from ..predictions import prediction_paths
+from ..predictions import prediction_paths, unread_answers
 from ..result import (
     SYSTEM_PARTS,
     Scored,

@@ -19,9 +19,8 @@ from sgdx_metric.units import Items
 from sgdx_metric.variants import ORIGINAL, floor_of, own_variants
 
 from ..explain import judge_values
+from ..gold import STATES, Gold, Stated, Turns, open_gold
 from ..predictions import read_predictions, with_frame_ids
-from ..reference_folder import FolderReferences
-from ..references import References, Stated, Turns, open_references
 from ..result import Scored as ScoredResult
 from ..tables import NO_VALUE, Column, Table, percent, printable, table
 from .runs import Group, System
@@ -107,7 +106,7 @@ def analyse_group(
     The references are those of a source or a folder, by default those that runs name. Only a folder
     has the user's own variants.
     """
-    opened: dict[tuple[tuple[str, Stated], ...], References] = {}  # by what was stated
+    opened: dict[tuple[tuple[str, Stated], ...], Gold] = {}  # by what was stated
     analyses, reasons = dict[str, Analysis](), dict[str, str]()
     for system in group.systems:
         results = system.first.result
@@ -122,10 +121,9 @@ def analyse_group(
             continue
         try:
             if (key := tuple(stated.items())) not in opened:
-                if references:
-                    opened[key] = FolderReferences(references, None, names)
-                else:
-                    opened[key] = open_references(source, system.first.split, {}, stated=stated)
+                of_names = {name: stated.get(name, (None, None)) for name in names}
+                split = None if references else system.first.split
+                opened[key] = open_gold(source, split, {}, STATES, of_names, references)
             analyses[system.name] = analyse(system, opened[key], variants)
             if own:
                 which = f"{system.name} under {printable(', '.join(own))}"
@@ -143,9 +141,7 @@ class Scored(NamedTuple):
     scores: Mapping[str, list[float]]
 
 
-def score_slots(
-    data: References, split: str, variant: str, path: Path, results: ScoredResult
-) -> Scored:
+def score_slots(data: Gold, split: str, variant: str, path: Path, results: ScoredResult) -> Scored:
     """Score a prediction file on the frames of some results."""
     rows, schemas = data.rows(variant), data.schemas(variant)
     ids = results.scores.items.ids.to_pylist()
@@ -176,7 +172,7 @@ def _states(rows: pa.Table) -> dict[str, State]:
     return {frame_id: {item["slot"]: item["values"] for item in of} for frame_id, of in listed}
 
 
-def analyse(system: System, data: References, variants: Sequence[str]) -> Analysis:
+def analyse(system: System, data: Gold, variants: Sequence[str]) -> Analysis:
     """Score the prediction files of each run of a system, and find what its rewordings break.
 
     An error is a slot that scores less than 1 under a variant, in a frame whose slots all score 1

@@ -24,14 +24,12 @@ from sgsacc_metric.rows import Prediction, Turn, read_turn
 from sgsacc_metric.system import UNSTATED, SystemScores, score_system
 
 from ..explain import ItemTable, Line
+from ..gold import Gold, ReleaseGold, Rows
 from ..gold_files import GoldHeader, read_gold
-from ..inputs import check_services, note_subset
-from ..options import OF_TURNS, NliOptions
-from ..prediction_files import is_oracle
-from ..predictions import located
-from ..references import References, ReleaseReferences
+from ..options import NliOptions
+from ..predictions import is_oracle, located
 from ..tables import print_line, terminal
-from ..task import Given, Rows, ScoredItems, Task
+from ..task import Given, ScoredItems, Task, check_services
 from ..turn_tables import coverage_lines, explain_turn
 
 # What is read of a turn row, beside the schemas.
@@ -62,8 +60,7 @@ class Turns:
     def task(self) -> Task:
         """The task; whatever the generator read, what it has to say is the evaluator's."""
         rows = Rows(Prediction, PREDICTED, REFERENCES, "turns", [self.evaluator])
-        how = self.score, self.why, self.items
-        return Task("turns", "turn", TURN_METRICS, rows, *how, (OF_TURNS,))
+        return Task("turns", "turn", TURN_METRICS, rows, self.score, self.why, self.items)
 
     def open_nli(self) -> Nli | None:
         """The model of entailment."""
@@ -78,7 +75,7 @@ class Turns:
             raise ScoreError("--nli: found no model, expected the name of one")
         return nli
 
-    def gold_header(self, references: References, nli: Nli | None) -> GoldHeader:
+    def gold_header(self, references: Gold, nli: Nli | None) -> GoldHeader:
         """How the gold side is made; a gold file must have been made in the same way."""
         evaluator = "@".join([self.evaluator, *references.marks([self.evaluator]).values()])
         options = (self.options.validate, self.options.context, self.options.rules)
@@ -86,30 +83,23 @@ class Turns:
 
     def score(self, given: Given) -> ScoredItems:
         """Score the turns of each variant, or those that were chosen."""
-        every, turns, chosen = self._chosen_turns(given)
-        system = self.score_turns(given, every, turns)
+        system = self.score_turns(given, *self._chosen_turns(given))
         result = system.result
-        return ScoredItems(
-            system.items, result.signature, result.counts, coverage_lines(result), chosen
-        )
+        return ScoredItems(system.items, result.signature, result.counts, coverage_lines(result))
 
-    def _chosen_turns(self, given: Given) -> tuple[list[Turn], list[Turn], tuple[int, int] | None]:
-        """All turns, those of them to score, and how many dialogues of how many the files name."""
-        references, predictions, inputs = given
-        every = read_turns(references, self.evaluator)
-        ids = inputs.chosen(predictions, references, self.evaluator)
-        where = str(inputs.dialogues or "predictions")
-        turns = select_turns(every, ids, where, self.turns)
-        if services := inputs.services:
-            check_services(services, (turn.service for turn in turns))
+    def _chosen_turns(self, given: Given) -> tuple[list[Turn], list[Turn]]:
+        """All turns, and those of them to score."""
+        every = read_turns(given.gold, self.evaluator)
+        where = str(given.inputs.dialogues or "predictions")
+        turns = select_turns(every, given.ids, where, self.turns)
+        if services := given.inputs.services:
+            check_services(services, [turn.service for turn in turns])
             turns = [turn for turn in turns if turn.service in services]
-        available = len({turn.dialogue_id for turn in every})
-        is_stated = ids and not (inputs.dialogues or inputs.limit)
-        return every, turns, (len(ids), available) if is_stated else None
+        return every, turns
 
     def score_turns(self, given: Given, every: Sequence[Turn], turns: list[Turn]) -> SystemScores:
         """Score files of one system, with what they say of themselves in the signature."""
-        references, predictions, inputs = given
+        references, predictions, inputs = given.gold, given.predictions, given.inputs
         headers = given.headers()
         setup = Setup(
             oracle=is_oracle(headers),
@@ -129,9 +119,7 @@ class Turns:
 
     def items(self, given: Given) -> ItemTable:
         """The turns, each with a line of what is said."""
-        every, turns, chosen = self._chosen_turns(given)
-        if chosen:
-            note_subset(*chosen)
+        every, turns = self._chosen_turns(given)
         scores = self.score_turns(given, every, turns).turn_scores
         names = list(given.predictions)
         accuracy = turn_accuracy(scores, names)
@@ -148,7 +136,7 @@ class Turns:
 
     def why(self, item: str, given: Given) -> None:
         """Print the utterances before and in one turn, and how each action is judged."""
-        every = read_turns(given.references, self.evaluator)
+        every = read_turns(given.gold, self.evaluator)
         turns = [turn for turn in every if turn.turn_id == item]
         if not turns:
             raise ScoreError(
@@ -171,7 +159,7 @@ class Turns:
 
 
 def score_rows(
-    references: References,
+    references: Gold,
     every: Sequence[Turn],
     turns: Sequence[Turn],
     predictions: Sequence[Prediction],
@@ -185,7 +173,7 @@ def score_rows(
     return score_system(every, turns, predictions, setup=setup, nli=nli, options=options, gold=gold)
 
 
-def setup_of(references: References, variants: Collection[str], made: Setup = UNSTATED) -> Setup:
+def setup_of(references: Gold, variants: Collection[str], made: Setup = UNSTATED) -> Setup:
     """Where turns come from, and what the predictions say of how they were made."""
     available = references.available
     return replace(
@@ -197,17 +185,17 @@ def setup_of(references: References, variants: Collection[str], made: Setup = UN
     )
 
 
-def turns_of(release: Release, split: str) -> ReleaseReferences:
+def turns_of(release: Release, split: str) -> ReleaseGold:
     """The turns of an open release as references."""
-    return ReleaseReferences(release, split, REFERENCES.names, "turns")
+    return ReleaseGold(release, split, REFERENCES.names, "turns")
 
 
-def read_turns(references: References, variant: str) -> list[Turn]:
+def read_turns(references: Gold, variant: str) -> list[Turn]:
     """All turns of the split under a variant's variant, sorted by their ids."""
     turns: list[Turn] = []
     table = references.rows(variant)
     try:
-        if isinstance(references, ReleaseReferences):
+        if isinstance(references, ReleaseGold):
             # The joined schemas of every row would take longer than all else.
             schemas = {
                 service.service_name: service
@@ -280,18 +268,20 @@ def _check(what: str, ids: Sequence[str], available: Collection[str], where: str
         )
 
 
-def turn_task(
-    asked: NliOptions,
-    validate: bool = True,
-    tokenize: str = "13a",
-    lowercase: bool = False,
-    **others: Any,
-) -> Turns:
+def turn_task(asked: NliOptions, **others: Any) -> Turns:
     """The task of generated turns with the options of a command."""
-    how = validate, not asked.no_context, asked.rules, asked.seed
-    options = Options(*how, tokenize, lowercase)
-    model = {name: getattr(asked, name) for name in ("nli", "dtype", "device")}
-    return Turns(options=options, **model, **others)
+    given = {**vars(asked), **others}
+    options = Options(
+        validate=not given.get("no_validation", False),
+        context=not given["no_context"],
+        **{
+            name: given[name]
+            for name in ("rules", "seed", "tokenize", "lowercase")
+            if name in given
+        },
+    )
+    names = ("nli", "dtype", "device", "evaluator", "turns", "gold")
+    return Turns(options=options, **{name: given[name] for name in names if name in given})
 
 
 TASK = Turns().task

@@ -166,7 +166,7 @@ def test_a_missing_sub_model_is_named(tmp_path: Path, refuse: Refuse) -> None:
 
 _OWN = """
 from baselines.system import Predictions, Tracker
-from sgdx_eval.prediction_files import prediction_row
+from sgdx_eval.predictions import prediction_row
 
 class Mine(Tracker):
     NAME, READS = "mine", ("utterance",)

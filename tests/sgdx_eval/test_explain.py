@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdx_eval.explain import find_flips
-from sgdx_eval.tasks.frames import explain
-from sgdx_eval.tasks.states import STATES
+from sgdx_eval.tasks.states import STATES, explain
 from sgdx_metric.scoring import score_frames
 from sgdx_metric.signature import Rules
 

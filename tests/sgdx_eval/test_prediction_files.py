@@ -10,13 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.prediction_files import Header, finished_names, system_acts, write_predictions
 from sgdx_eval.predictions import (
-    note_unscored,
-    parse_predictions,
+    Header,
+    finished_names,
     prediction_paths,
     read_predictions,
+    system_acts,
     with_frame_ids,
+    write_predictions,
 )
 
 from ..sgdx_metric.frames import Row, prediction, reference, reference_table
@@ -183,7 +184,7 @@ def test_doubtful_folders_are_refused(
     for name in files:
         written(Path(name), GOOD)
     with pytest.raises(SgdxError, match=fact):
-        prediction_paths(parse_predictions(arguments), KNOWN)
+        prediction_paths(arguments, KNOWN)
 
 
 def test_a_file_that_states_another_variant_than_its_name_is_noted(
@@ -192,6 +193,6 @@ def test_a_file_that_states_another_variant_than_its_name_is_noted(
     written(tmp_path / "v1.jsonl", GOOD)
     written(tmp_path / "v6.jsonl", '{"metadata": {"variant": "v1"}}', GOOD)
     written(tmp_path / "answers.jsonl", '{"key": "x"}')
-    note_unscored(tmp_path, ["original", "v1"])
+    prediction_paths(tmp_path, ["original", "v1"], notes=True)
     (line,) = capsys.readouterr().err.splitlines()
     assert "v6" in line and "answers" not in line

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgdx_dataset import SgdxError
-from sgdx_eval.reference_folder import FolderReferences
+from sgdx_eval.gold import FolderGold
 
 from ..sgdx_metric.frames import reference, reference_table
 
@@ -24,7 +24,7 @@ def test_release_is_what_the_references_say(tmp_path: Path) -> None:
         (V1.replace_schema_metadata({"release": "c0ffee"}), "c0ffee"),
     ):
         pq.write_table(table, tmp_path / "v1.parquet")
-        found = FolderReferences(tmp_path, None, ["v1"])
+        found = FolderGold(tmp_path, None, ["v1"])
         assert found.release == release
         assert found.rows("v1").to_pylist() == V1.to_pylist()
 
@@ -49,4 +49,4 @@ def test_faults_of_a_folder_are_named(
     for name, table in tables.items():
         pq.write_table(table, tmp_path / f"{name}.parquet")
     with pytest.raises(SgdxError, match=re.escape(message)):
-        FolderReferences(tmp_path, None, sorted({*tables, "v1"} - {"v2"})).rows("v1")
+        FolderGold(tmp_path, None, sorted({*tables, "v1"} - {"v2"})).rows("v1")

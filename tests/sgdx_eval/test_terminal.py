@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgdx_dataset.io.files import file_digest
-from sgdx_eval.references import open_references
+from sgdx_eval.gold import open_gold
 from sgdx_metric.__main__ import main
 from sgdx_metric.rows import PREDICTION
 
@@ -33,7 +33,7 @@ EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\r"
 def scored_rows(tmp_path: Path) -> tuple[list[str], list[Row], Path]:
     """The words of a command that scores one file, the gold rows for that file, and the file."""
     path, output = tmp_path / "p.jsonl", tmp_path / "s.json"
-    table = open_references("sample", "test", {}).rows("v1").select(PREDICTION.names)
+    table = open_gold("sample", "test", {}).rows("v1").select(PREDICTION.names)
     words = ["score", "--source=sample", f"--predictions=v1={path}", f"--output={output}"]
     return words, table.to_pylist(), path
 

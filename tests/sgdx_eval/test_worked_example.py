@@ -14,7 +14,7 @@ import pytest
 from sgdx_dataset import frame_tables, open_release
 from sgdx_eval.report.page import build_page
 from sgdx_eval.result import read_result
-from sgdx_eval.tasks import TASKS, Known
+from sgdx_eval.tasks import TASKS
 from sgdx_metric.figures import figures
 from sgdx_metric.result import Metric, Result, title
 from sgdx_metric.units import Scores, index_frames
@@ -31,8 +31,7 @@ def predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Gold intents but for every fifth frame under v5, and the task of the page."""
     (tmp_path / "intents.py").write_text(TASK)
     monkeypatch.syspath_prepend(tmp_path)
-    metrics = import_module("intents").METRICS
-    monkeypatch.setitem(TASKS, "intents", Known("frame", metrics, "intents"))
+    monkeypatch.setitem(TASKS, "intents", import_module("intents").TASK)
     for variant in VARIANTS:
         columns = ["frame_id", "variant", "active_intent"]
         rows = frame_tables(open_release("sample"), "test", variant, columns).to_pylist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
-from sgdx_eval.references import open_references
+from sgdx_eval.gold import open_gold
 
 from .frames import Row
 
@@ -21,5 +21,5 @@ KEYS = ["frame_id", "variant", "active_intent", "requested_slots", "slot_values"
 @pytest.fixture(scope="session")
 def gold() -> dict[str, list[Row]]:
     """Prediction rows by variant."""
-    references = open_references("sample", "test", {})
+    references = open_gold("sample", "test", {})
     return {name: references.rows(name).select(KEYS).to_pylist() for name in VARIANTS}

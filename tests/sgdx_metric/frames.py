@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sgdx_eval.prediction_files import Header
+from sgdx_eval.predictions import Header
 from sgdx_metric.rows import PREDICTION, REFERENCE
 
 Row = dict[str, Any]

@@ -12,7 +12,7 @@ from fuzzywuzzy import fuzz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgdx_eval.references import open_references
+from sgdx_eval.gold import open_gold
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.fuzzy import fuzzy_score, fuzzy_scores
 from sgdx_metric.scoring import METRICS, NAMES, FrameScores, score_frames
@@ -249,7 +249,7 @@ def test_equals_the_rules_written_down_directly(sides: Sides, rules: Rules) -> N
 @pytest.mark.release
 @pytest.mark.slow
 def test_every_metric_of_every_group_of_the_release(release_archive: Path) -> None:
-    references = open_references(str(release_archive), "test", {}).rows("v5")
+    references = open_gold(str(release_archive), "test", {}).rows("v5")
     rows, chance = references.to_pylist(), random.Random(0)  # noqa: S311
     guesses = [with_errors(row, chance) for row in rows]
     for rules in (OFFICIAL, Rules(use_fuzzy_match=False, joint_acc_across_turn=True)):

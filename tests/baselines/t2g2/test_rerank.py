@@ -11,9 +11,9 @@ import pytest
 from baselines.copies import copy_system, generate
 from baselines.t2g2 import rerank
 from baselines.t2g2.rerank import best_of, choose_system, fidelities
-from sgdx_eval.inputs import Inputs
 from sgdx_eval.requested import RequestedData
 from sgdx_eval.score import score
+from sgdx_eval.task import Inputs
 from sgdx_eval.tasks.turns import Turns
 from sgsacc_metric.gold import GoldAction, GoldTurn
 from sgsacc_metric.nli import Judge

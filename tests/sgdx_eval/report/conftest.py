@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sgdx_cli import main
-from sgdx_eval.references import References, open_references
+from sgdx_eval.gold import Gold, open_gold
 from sgdx_eval.report.runs import Group, group_runs, read_run
 from sgdx_eval.result import write_result
 from sgdx_metric.figures import figures
@@ -31,9 +31,9 @@ Change = Callable[[str, Row], None]  # a variant's name and a prediction row tha
 
 
 @pytest.fixture(scope="session")
-def sample() -> References:
+def sample() -> Gold:
     """The sample's test split."""
-    return open_references("sample", "test")
+    return open_gold("sample", "test")
 
 
 def forget(seed: int, rate: float) -> Change:
@@ -51,7 +51,7 @@ def forget(seed: int, rate: float) -> Change:
 
 
 def write_run(
-    folder: Path, data: References, gold: dict[str, list[Row]], change: Change, **metadata: Any
+    folder: Path, data: Gold, gold: dict[str, list[Row]], change: Change, **metadata: Any
 ) -> Path:
     """Write a run as `baselines.evaluate` does, of changed gold rows; `metadata` is the system."""
     (folder / "predictions").mkdir(parents=True)
@@ -83,7 +83,7 @@ AUGMENT = {"schemas": "backtrans", "ratio": 1.0, "seed": 0}
 
 @pytest.fixture(scope="session")
 def runs(
-    tmp_path_factory: pytest.TempPathFactory, sample: References, gold: dict[str, list[Row]]
+    tmp_path_factory: pytest.TempPathFactory, sample: Gold, gold: dict[str, list[Row]]
 ) -> dict[str, Path]:
     """Two seeds of a tracker without augmentation and one with, and one of random weights."""
     root = tmp_path_factory.mktemp("runs")
@@ -143,7 +143,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="session")
 def hostile(
-    tmp_path_factory: pytest.TempPathFactory, sample: References, gold: dict[str, list[Row]]
+    tmp_path_factory: pytest.TempPathFactory, sample: Gold, gold: dict[str, list[Row]]
 ) -> Path:
     """A run whose predictions, and what they say of themselves, try to break the page."""
 

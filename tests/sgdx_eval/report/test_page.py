@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgdx_eval.references import References
+from sgdx_eval.gold import Gold
 from sgdx_eval.report.page import render_html, render_markdown
 from sgdx_eval.report.plots import Picture
 from sgdx_eval.report.slots import Error, Words
@@ -97,7 +97,7 @@ def test_every_text_of_others_stays_text(text: str) -> None:
 
 
 def test_one_variant_alone_has_a_report(
-    sample: References, gold: dict[str, list[Row]], tmp_path: Path
+    sample: Gold, gold: dict[str, list[Row]], tmp_path: Path
 ) -> None:
     run = write_run(tmp_path / "run", sample, {"v2": gold["v2"]}, forget(0, 0.1), tracker="x")
     assert reported(run, "--output", tmp_path / "out") == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from sgdx_cli import main
-from sgdx_eval.references import References
+from sgdx_eval.gold import Gold
 from sgdx_eval.report.slots import (
     Analysis,
     Words,
@@ -28,9 +28,7 @@ def analysed(*runs: Path) -> Analysis:
     return analysis
 
 
-def test_the_words_that_cost_most(
-    sample: References, gold: dict[str, list[Row]], tmp_path: Path
-) -> None:
+def test_the_words_that_cost_most(sample: Gold, gold: dict[str, list[Row]], tmp_path: Path) -> None:
     """A tracker that forgets one slot of a service under v2, and knows one under v3 alone."""
     first, second, *_ = sample.schemas("original")["Cabs_1"].slots
     new = sample.schemas("v2")["Cabs_1"].slots[0]
@@ -68,7 +66,7 @@ def test_the_words_that_cost_most(
 
 
 def test_a_value_is_copied_only_from_what_another_service_has_by_then(
-    sample: References, gold: dict[str, list[Row]], tmp_path: Path
+    sample: Gold, gold: dict[str, list[Row]], tmp_path: Path
 ) -> None:
     """Of two services of a dialogue, each gets a value of the other: one has it already."""
     by_dialogue: dict[str, dict[str, list[Row]]] = {}  # the frames with a state, by service
@@ -95,7 +93,7 @@ def test_a_value_is_copied_only_from_what_another_service_has_by_then(
     }
 
 
-def messy(seed: int, sample: References) -> Change:
+def messy(seed: int, sample: Gold) -> Change:
     """Errors at random, always the same ones, and more of them under later variants."""
 
     def change(variant: str, row: Row) -> None:
@@ -121,7 +119,7 @@ def messy(seed: int, sample: References) -> Change:
 
 
 def test_two_seeds_with_errors_of_every_kind(
-    sample: References, gold: dict[str, list[Row]], tmp_path: Path
+    sample: Gold, gold: dict[str, list[Row]], tmp_path: Path
 ) -> None:
     """The costs are means over the seeds; the errors are those of the first."""
     paths = [
@@ -148,7 +146,7 @@ def test_two_seeds_with_errors_of_every_kind(
 
 
 def test_no_words_stand_out_of_errors_at_random(
-    sample: References, gold: dict[str, list[Row]], tmp_path: Path
+    sample: Gold, gold: dict[str, list[Row]], tmp_path: Path
 ) -> None:
     """Six trackers that forget at random, as often under all words: one has costly ones at most."""
     named = 0
