@@ -17,7 +17,7 @@ from sgdx_metric.result import (
     title,
 )
 from sgdx_metric.statistics import judged
-from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, floor_of, floors, own_variants
+from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS, floor_of, floors
 
 from .compare import Comparison
 from .tables import (
@@ -88,13 +88,13 @@ def print_result(
 
 
 def headline_table(result: Result) -> Table:
-    """The headline figures of all items over other words, with their floors beside them.
+    """The headline figures of all items over other words, and beside them over what means the same.
 
     Of own variants they stand one by one, too.
     """
     metrics = {m.name: m for m in TASKS[result.task].metrics}
     others, same = reworded_variants(result.variants, result.task), floors(result.variants)
-    main = [[], others] if others else [[], *same.values()]
+    main, beside = ([[], others], list(same)) if others else ([[], *same.values()], [])
     rows = []
     shown = [
         f
@@ -102,32 +102,33 @@ def headline_table(result: Result) -> Table:
         if f.group == ALL and metrics[f.metric].headline and f.value is not None
     ]
     has_services = any(f.low_services is not None for f in shown)
-    beside = list(same) if others else []
+    heads = ["figure", "all", "95 % interval", *(["by service"] if has_services else [])]
     for f in shown:
         words = [name for name in f.variants if name != ORIGINAL]
-        is_own = result.task not in OF_TOOLS and len(words) == 1 and bool(own_variants(words))
-        if words in main or (is_own and not floor_of(words[0])) or ORIGINAL not in result.variants:
+        is_own = len(words) == 1 and not {*words} <= {*PAPER_VARIANTS} and not floor_of(words[0])
+        is_own = is_own and result.task not in OF_TOOLS
+        if words in main or is_own or ORIGINAL not in result.variants:
+            row = _row(f, metrics, result.task)[: len(heads)]
             found = [result.floor(f, name) if words == others else None for name in beside]
-            cells = [text_of(f, metrics)(of.value) if of else NO_VALUE for of in found]
-            rows.append([*_row(f, metrics, result.task, has_services), *cells])
+            rows.append(
+                [*row, *(text_of(f, metrics)(of.value) if of else NO_VALUE for of in found)]
+            )
     if main_metric(result).scale == 100 and any(metrics[f.metric].scale == 1 for f in shown):
         scale = ", but for BLEU"
     else:
         scale = ""
     items = max((f.items for f in shown), default=0)
     heading = f"All {items} {TASKS[result.task].item}s, in %{scale}"
-    heads = ["figure", "all", "95 % interval", *(["by service"] if has_services else []), *beside]
-    return table(heading, heads, rows)
+    return table(heading, [*heads, *beside], rows)
 
 
-def _row(figure: Figure, metrics: Mapping[str, Metric], task: str, has_services: bool) -> list[str]:
-    """A figure, its interval over dialogues, and if asked that over services."""
+def _row(figure: Figure, metrics: Mapping[str, Metric], task: str) -> list[str]:
+    """A figure, its interval over dialogues, and that over services."""
     text = text_of(figure, metrics)
     ends = figure.low_services, figure.high_services
     by_service = "" if None in ends else interval([e for e in ends if e is not None], text)
     cells = text(figure.value), interval(figure.interval, text) or NO_VALUE
-    row = [title(figure, metrics, task), *cells]
-    return [*row, by_service or NO_VALUE] if has_services else row
+    return [title(figure, metrics, task), *cells, by_service or NO_VALUE]
 
 
 def result_tables(result: Result, wide: bool = False) -> list[Table]:

@@ -205,8 +205,7 @@ class ToolPlan:
 
     def is_unread(self, request: Request, body: Any) -> bool:
         """Whether an answer cannot be read."""
-        tools = request.body.get("tools", ())
-        return bool(read_calls(body, self.asked.text_calls, tools)[1]["unread"])
+        return bool(self.read(request, body)[1]["unread"])
 
     def predictions(self, name: str, answers: AnswerFile) -> tuple[list[Prediction], Json]:
         """The calls that all answers under a variant make, and the counts of its header."""
@@ -215,15 +214,18 @@ class ToolPlan:
             line = answers.get(request.key)
             if line is None:
                 raise SgdxError(f"{request.custom_id}: its answer has gone while it was being read")
-            calls, counts = read_calls(
-                line["body"], self.asked.text_calls, request.body.get("tools", ())
-            )
+            prediction, counts = self.read(request, line["body"])
             tally.add(line, counts)
-            repeat, unread = int(request.custom_id.rpartition("|")[2]), bool(counts["unread"])
-            said = beginning(line["body"]) if unread else ""
-            case = request.shown["case"]["id"]
-            predictions.append(Prediction(case, name, calls, repeat, unread, said))
+            predictions.append(prediction)
         return predictions, tally.facts(self.asked.prices)
+
+    def read(self, request: Request, body: Any) -> tuple[Prediction, Counter[str]]:
+        """The calls that an answer makes, and its counts."""
+        calls, counts = read_calls(body, self.asked.text_calls, request.body.get("tools", ()))
+        name, repeat = request.custom_id.partition("|")[0], request.custom_id.rpartition("|")[2]
+        unread = bool(counts["unread"])
+        case, said = request.shown["case"]["id"], beginning(body) if unread else ""
+        return Prediction(case, name, calls, int(repeat), unread, said), counts
 
     def header(self, name: str) -> Header:
         """What the header of a prediction file says of the run, its answers aside."""

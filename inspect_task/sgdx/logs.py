@@ -53,7 +53,9 @@ def predictions_of(
 
     metadata = log.eval.metadata or {}
     if "sgdx" not in metadata:
-        raise SgdxError(f"{log.location}: found a log of {log.eval.task}, expected of sgdx/state")
+        raise SgdxError(
+            f"{log.location}: found a log of {log.eval.task}, expected of sgdx/state or sgdx/calls"
+        )
     scored: dict[str, Any] = {}
     for sample in log.samples or ():
         for score in (sample.scores or {}).values():
@@ -61,6 +63,9 @@ def predictions_of(
     planned = [str(name) for name in log.eval.dataset.sample_ids or scored]
     lacking = {dialogue_of(name) for name in planned if name not in scored}
     whole = sorted({dialogue_of(name) for name in planned} - lacking)
+    if lacking and log.eval.task.endswith("calls"):
+        found = f"found {len(scored)} of {len(planned)} answers"
+        raise SgdxError(f"{log.location}: {found}, expected all; inspect eval-retry asks the rest")
     if not whole:
         raise SgdxError(f"{log.location}: found no dialogue that has all of its answers")
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -78,5 +83,5 @@ def predictions_of(
             counts={"unread": 0, **counts[name], "dates": [log.eval.created]},
             dialogues=dialogues_mark(whole) if lacking else stated.dialogues,
         )
-        files[name] = stated, sorted(rows[name], key=lambda row: str(row["frame_id"]))
+        files[name] = stated, sorted(rows[name], key=lambda row: str(row.get("frame_id")))
     return files, whole, len(lacking)

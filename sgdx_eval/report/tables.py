@@ -15,8 +15,6 @@ from ..tables import NO_VALUE, Cell, Column, Table, interval, number, printable,
 from .runs import Group, System
 
 _MOST_FAILED = 12
-# The figures that have controls and repeats beside them.
-FLOORED = ("drop", "worst", "flips", "sensitivity")
 Rows = list[list[str | Cell]]
 # The figures of a metric, as columns, and what they are called.
 COLUMNS = {
@@ -177,8 +175,10 @@ def failed_table(group: Group) -> Iterator[Table]:
 
 def _beside_floors(system: System, of: Cell, figure: Figure | None, metric: Metric) -> Cell:
     """The cell of a figure, and what the same figure is over controls and repeats."""
+    if figure is None or figure.figure == "mean":
+        return of
     told = [of.detail]
-    for name in floors(system.result.variants) if figure and figure.figure in FLOORED else ():
+    for name in floors(system.result.variants):
         if (floor := system.result.floor(figure, name)) and floor.value is not None:
             told.append(f"{name} {shown(floor, metric, floor.value)}")
     return of._replace(detail="; ".join(filter(None, told)))

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from sgdx_dataset import SgdxError
+
 os.environ.setdefault("SGDX_SOURCE", "sample")
 inspect_ai = pytest.importorskip("inspect_ai")
 
@@ -80,7 +82,7 @@ def log(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_the_figures_are_those_of_the_metric(log: Any) -> None:
     figures = {name: one.value for name, one in log.results.scores[0].metrics.items()}
     assert figures["original"] == 1.0
-    assert figures["v1_5"] == pytest.approx(0.8)
+    assert figures["reworded"] == pytest.approx(0.8)
     # Five scores of a frame are 1, 0, 1, 1, 1: mean 0.8, sample deviation 0.4472.
     assert figures["sensitivity"] == pytest.approx(0.2**0.5 / 0.8)
     assert figures["mean"] == pytest.approx(5 / 6)
@@ -90,8 +92,6 @@ def test_the_figures_are_those_of_the_metric(log: Any) -> None:
 
 def test_an_unfinished_log_gives_the_dialogues_that_are_whole(log: Any, tmp_path: Path) -> None:
     from sgdx.logs import predictions_of
-
-    from sgdx_dataset import SgdxError
 
     unfinished = log.model_copy(deep=True)
     unfinished.samples[0].scores = None
@@ -105,6 +105,62 @@ def test_an_unfinished_log_gives_the_dialogues_that_are_whole(log: Any, tmp_path
     header, rows = files["v1"]
     assert (header.dialogues or "").startswith("1@")
     assert len(rows) == 6
+
+
+def test_calls_are_those_of_tools_and_the_exact_share_is_the_figure(
+    dialogues: Path, tmp_path: Path
+) -> None:
+    """A model that is exactly right, but under v2, where a free text is only nearly right."""
+    from inspect_ai import eval as run
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from sgdx.logs import predictions_of
+    from sgdx.tasks import calls
+
+    from sgdx_cli import main
+    from sgdx_eval.result import read_result
+    from sgdx_tools.folder import read_tool_set
+    from sgdx_tools.renaming import WordedTools
+
+    folder, names = tmp_path / "sgd", ("original", "v1", "v2")
+    of = ["--source", "sample", "--dialogues", str(dialogues), "--output", str(folder)]
+    assert main(["tools", "import", "--sgd", *names, *of]) == 0
+    tool_set = read_tool_set(folder)
+    worded = {name: WordedTools(tool_set.tools, tool_set.variants[name]) for name in names}
+
+    def answer(messages: Any, tools: Any, choice: Any, config: Any) -> ModelOutput:
+        assert choice == "auto"
+        (case,) = (c for c in tool_set.cases if len(c.messages) == len(messages))
+        shown = {tool.name: tool.parameters.properties for tool in tools}
+        for name in names:
+            (expected,) = worded[name].expect(case) or ()
+            if expected.name in shown:
+                said = {
+                    key: value["any_of"][0] if isinstance(value, dict) else value
+                    for key, value in expected.arguments.items()
+                }
+                free = [key for key in said if not shown[expected.name][key].enum]
+                said |= {key: f"{said[key]} x" for key in free if name == "v2"}
+                output = ModelOutput.for_tool_call("mockllm", expected.name, said)
+        output.usage = ModelUsage()
+        return output
+
+    model = get_model("mockllm/model", custom_outputs=answer)
+    (found,) = run(
+        calls(tools=str(folder)), model=model, log_dir=str(tmp_path / "l"), display="none"
+    )
+    assert found.status == "success", found.error
+    figures = {name: one.value for name, one in found.results.scores[0].metrics.items()}
+    shares = [figures[of] for of in ("original", "reworded", "worst", "flips")]
+    assert shares == [1.0, 0.5, 0.0, 1.0]
+    assert 2 / 3 < figures["call_fuzzy"] < 1
+    assert main(["ask", "from-inspect", found.location, "--output", str(tmp_path / "out")]) == 0
+    words = ["--predictions", str(tmp_path / "out"), "--output", str(tmp_path / "calls.json")]
+    assert main(["tools", "score", str(folder), *words]) == 0
+    result = read_result(tmp_path / "calls.json").result
+    assert [result[f"call_{of}"] for of in ("orig", "reworded", "worst", "flips")] == shares
+    found.samples[0].scores = None
+    with pytest.raises(SgdxError, match="found 2 of 3 answers"):
+        predictions_of(found)
 
 
 def test_its_predictions_are_scored_as_any_others(
