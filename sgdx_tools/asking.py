@@ -23,7 +23,7 @@ from sgdx_llm.program import public_name
 from sgdx_llm.providers import PROGRAM, base_url, host_of, place_of
 from sgdx_llm.requests import Request, RequestSettings, custom_id, request_key
 
-from .data import Case, Json, ToolSet
+from .data import Case, Json, Project
 from .options import AskOptions
 from .predictions import (
     Prediction,
@@ -38,22 +38,22 @@ from .skills import as_skill_calls, skill_tool
 
 
 def ask_cases(
-    tool_set: ToolSet, asked: AskOptions, sending: SendingOptions, output: Path
+    project: Project, asked: AskOptions, sending: SendingOptions, output: Path
 ) -> dict[str, PredictionFile] | None:
     """Ask what has no answer yet, and write the predictions under each variant into a folder.
 
     Returns them, or None where answers are missing still. What is finished there is read.
     """
     sending.check(asked.prices)  # an error in it is told before anything is asked
-    plan = ToolPlan(tool_set, asked)
-    _tell_left_out(tool_set)
+    plan = ToolPlan(project, asked)
+    _tell_left_out(project)
     headers = {name: plan.header(name) for name in plan.names}
     paths = {name: output / f"{name}.jsonl" for name in plan.names}
     with open_answers(output) as answers:
         if len(finished_names(output, headers)) == len(headers):
             print(*paths.values(), sep="\n")
-            return {name: read_prediction_file(path, tool_set) for name, path in paths.items()}
-        count = len(tool_set.cases) * len(plan.names) * asked.repeats
+            return {name: read_prediction_file(path, project) for name, path in paths.items()}
+        count = len(project.cases) * len(plan.names) * asked.repeats
         ask(plan, count, answers, asked, sending, asked.command)
         missing = Counter(
             request.custom_id.split("|", 1)[0]
@@ -68,7 +68,7 @@ def ask_cases(
             header = msgspec.structs.replace(headers[name], counts=counts, versions=versions())
             write_predictions(paths[name], header, predictions)
             of_variant = [(str(paths[name]), prediction) for prediction in predictions]
-            files[name] = PredictionFile(header, by_run(of_variant, tool_set, str(paths[name])))
+            files[name] = PredictionFile(header, by_run(of_variant, project, str(paths[name])))
             print(prediction_line(name, counts), file=sys.stderr)
             if texts := counts["text_calls"]:
                 found = f"{texts} texts under {name} look like calls, and count as none"
@@ -82,10 +82,10 @@ def ask_cases(
     return files
 
 
-def show_estimate(tool_set: ToolSet, asked: AskOptions, as_json: bool) -> None:
+def show_estimate(project: Project, asked: AskOptions) -> None:
     """Print how many requests and tokens a run would send, variant by variant."""
-    plan, cases = ToolPlan(tool_set, asked), {case.id: case for case in tool_set.cases}
-    _tell_left_out(tool_set)
+    plan, cases = ToolPlan(project, asked), {case.id: case for case in project.cases}
+    _tell_left_out(project)
     count_tokens, counter = token_counter()
     counted_keys, estimates = set[str](), []
     for name in plan.names:
@@ -96,15 +96,15 @@ def show_estimate(tool_set: ToolSet, asked: AskOptions, as_json: bool) -> None:
             answer = json.dumps(made, ensure_ascii=False) if made else ""
             answered.append((request.key, request.body, answer))
         estimates.append(estimate_variant(name, answered, count_tokens, counted_keys))
-    print_estimates(estimates, counter, asked.prices, as_json)
+    print_estimates(estimates, counter, asked.prices, False)
 
 
-def _tell_left_out(tool_set: ToolSet) -> None:
-    for case, why in tool_set.left_out.items():
+def _tell_left_out(project: Project) -> None:
+    for case, why in project.left_out.items():
         print(f"note: case {case} is left out: it cannot be right under {why}", file=sys.stderr)
-    for name, variant in tool_set.variants.items():
-        worded = WordedTools(tool_set.tools, variant)
-        texts, said = worded.count_mentions(tool_set.cases)
+    for name, variant in project.variants.items():
+        worded = WordedTools(project.tools, variant)
+        texts, said = worded.count_mentions(project.cases)
         if texts or said:
             spoken = f"{texts} descriptions and {said} messages speak of names that are changed"
             hint = "and say the new ones; mentions: false keeps the old"
@@ -118,33 +118,33 @@ class ToolPlan:
     cases under all of them.
     """
 
-    def __init__(self, tool_set: ToolSet, asked: AskOptions) -> None:
+    def __init__(self, project: Project, asked: AskOptions) -> None:
         program = public_name(asked.command) if asked.command else None
         model = asked.model or program
         if not model:
             raise SgdxError("found neither --model nor --command, expected one of them")
-        self.tool_set, self.asked = tool_set, asked
+        self.project, self.asked = project, asked
         self.settings, host = settings_of(asked, model)
         # The server or program that is asked, for keys of answers.
         self.host = f"{PROGRAM}{program}" if program else host
         # The variants to ask under, and the tools under each.
-        self.names = list(dict.fromkeys(asked.variant or tool_set.variants))
-        if not tool_set.cases:
-            raise SgdxError(f"{tool_set.path}: found no cases, expected cases.jsonl")
-        if unknown := [name for name in self.names if name not in tool_set.variants]:
-            known_names = ", ".join(tool_set.variants)
+        self.names = list(dict.fromkeys(asked.variant or project.variants))
+        if not project.cases:
+            raise SgdxError(f"{project.path}: found no cases, expected {project.cases_file}")
+        if unknown := [name for name in self.names if name not in project.variants]:
+            known_names = ", ".join(project.variants)
             raise SgdxError(f"--variant {unknown[0]}: expected one of {known_names}")
         if asked.repeats < 1 or asked.distractors < 0:
             raise SgdxError("--repeats: expected 1 or more, --distractors: expected 0 or more")
-        if asked.distractors and all(case.tools is None for case in tool_set.cases):
+        if asked.distractors and all(case.tools is None for case in project.cases):
             found = "found cases that may call all tools, expected cases with tools of their own"
             raise SgdxError(f"--distractors {asked.distractors}: {found}")
-        variants, tools = tool_set.variants, tool_set.tools
+        variants, tools = project.variants, project.tools
         self.worded = {name: WordedTools(tools, variants[name]) for name in self.names}
 
     def requests(self, names: Iterable[str] | None = None) -> Iterator[Request]:
         """All requests, or those under some variants, in order, made one after the other."""
-        for case in self.tool_set.cases:
+        for case in self.project.cases:
             ids = self._ids(case)
             for name in self.names if names is None else names:
                 worded = self.worded[name]
@@ -157,10 +157,10 @@ class ToolPlan:
                     }
                     for tool in map(worded.tool, worded.shown(ids))
                 ]
-                if self.tool_set.source.shown_as == "skill" and shown:
+                if self.project.source.shown_as == "skill" and shown:
                     shown = [skill_tool(shown)]
                 messages = worded.messages(case)
-                if self.tool_set.source.shown_as == "skill":
+                if self.project.source.shown_as == "skill":
                     messages = [as_skill_calls(message) for message in messages]
                 functions = [{"type": "function", "function": tool} for tool in shown]
                 fields = self.settings.fields(
@@ -194,7 +194,7 @@ class ToolPlan:
         if not self.asked.distractors:
             return ids
         taken = {(name, of_variant.name(i)) for i in ids for name, of_variant in worded}
-        for tool in _in_random_order(case, self.tool_set.tools):
+        for tool in _in_random_order(case, self.project.tools):
             if len(ids) == len(case.tools) + self.asked.distractors:
                 break
             new_names = {(name, of_variant.name(tool)) for name, of_variant in worded}
@@ -229,13 +229,13 @@ class ToolPlan:
 
     def header(self, name: str) -> Header:
         """What the header of a prediction file says of the run, its answers aside."""
-        settings, tool_set, asked = self.settings, self.tool_set, self.asked
-        kept = len(tool_set.cases) + len(tool_set.left_out)
+        settings, project, asked = self.settings, self.project, self.asked
+        kept = len(project.cases) + len(project.left_out)
         return Header(
             task="tools",
             variant=name,
-            source=Path(tool_set.path).resolve().name,  # without private folders
-            data=tool_set.digest(name),
+            source=Path(project.path).resolve().name,  # without private folders
+            data=project.digest(name),
             system={
                 "model": settings.model,
                 "host": host_of(self.host),
@@ -246,8 +246,8 @@ class ToolPlan:
                 "repeats": asked.repeats,
                 "distractors": asked.distractors,
                 **({"text_calls": True} if asked.text_calls else {}),
-                **({"shown_as": "skill"} if tool_set.source.shown_as == "skill" else {}),
-                **({"limit": len(tool_set.cases)} if kept < len(tool_set.all_cases) else {}),
+                **({"shown_as": "skill"} if project.source.shown_as == "skill" else {}),
+                **({"limit": len(project.cases)} if kept < len(project.all_cases) else {}),
             },
         )
 

@@ -21,13 +21,15 @@ from rapidfuzz.fuzz import ratio
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import decode_json
+from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_eval.tables import print_line, table, terminal, to_terminal
 from sgdx_metric.version import __version__
 
-from .data import ToolSet
-from .folder import TOOLS, read_tool_set
+from .data import Project
+from .folder import TOOLS
 from .importing import import_source, skill_pattern
 from .json_schema import Element
+from .project import load_tools
 
 SARIF_MARK = b'"name": "sgdx tools check"'
 _EVIDENCE = Path(__file__).parent / "evidence.json"
@@ -150,12 +152,12 @@ def evidence() -> AllEvidence:
     return decode_json(_EVIDENCE.read_bytes(), AllEvidence, str(_EVIDENCE), "evidence")
 
 
-def find(tool_set: ToolSet) -> list[Finding]:
+def find(project: Project) -> list[Finding]:
     """What is known to cost, the costliest first."""
     measured = evidence().rules
     rules = sorted((key for key in RULES if key in measured), key=lambda k: -measured[k].loss)
     findings: dict[str, list[Finding]] = {key: [] for key in rules}
-    for i, tool in tool_set.tools.items():
+    for i, tool in project.tools.items():
         parameters = {path: e for path, e in tool.elements.items() if path and e.name}
         for path, element in parameters.items():
             texts = ((key, RULES[key](element, parameters)) for key in rules)
@@ -165,7 +167,7 @@ def find(tool_set: ToolSet) -> list[Finding]:
     return [finding for of_rule in findings.values() for finding in of_rule]
 
 
-def rivals(tool_set: ToolSet) -> list[tuple[str, str, float]]:
+def rivals(project: Project) -> list[tuple[str, str, float]]:
     """Of each tool that cases expect, the tool whose words are nearest to what is said there.
 
     The margin is the share of the right tool's words that is said, minus the rival's, a mean over
@@ -173,10 +175,10 @@ def rivals(tool_set: ToolSet) -> list[tuple[str, str, float]]:
     """
     own = {
         i: set().union(*(words(f"{e.name} {e.description}") for e in tool.elements.values()))
-        for i, tool in tool_set.tools.items()
+        for i, tool in project.tools.items()
     }
     margins: dict[str, dict[str, list[float]]] = {}
-    for case in tool_set.cases:
+    for case in project.cases:
         texts = [m["content"] for m in case.messages if isinstance(m.get("content"), str)]
         said = words(" ".join(texts[-2:]))
         share = {i: len(of & said) / max(1, len(of)) for i, of in own.items()}
@@ -193,22 +195,26 @@ def rivals(tool_set: ToolSet) -> list[tuple[str, str, float]]:
     return sorted(nearest, key=lambda pair: pair[2])
 
 
-def read_any_tools(source: str, env: Mapping[str, str], headers: Mapping[str, str]) -> ToolSet:
-    """The tools of a folder, or of any source that `import` knows; a server's have no file."""
-    if (Path(source) / TOOLS).exists():
-        return read_tool_set(Path(source))
-    kind, collection = import_source([source], env=env, headers=headers)
+def read_any_tools(source: str) -> Project:
+    """The tools of a project, or of any source that `import` knows; a server's have no file."""
+    path = Path(source)
+    document = None
+    if path.suffix in (".yaml", ".yml") and path.is_file():
+        document = parse_yaml_document(read_input(path), source)
+    is_file = isinstance(document, dict) and isinstance(document.get("tools"), str | dict)
+    if is_file or (path / TOOLS).exists():
+        return load_tools(path)
+    kind, collection = import_source([source])
     collection.report_losses(None)
-    path = "" if kind == "server" else skill_pattern(source)
-    return ToolSet(path, collection.tools)
+    return Project("" if kind == "server" else skill_pattern(source), collection.tools)
 
 
-def show_check(tool_set: ToolSet, findings: Sequence[Finding]) -> None:
+def show_check(project: Project, findings: Sequence[Finding]) -> None:
     """Print the findings with their evidence."""
     known, console = evidence(), terminal()
-    count = sum(len(tool.elements) for tool in tool_set.tools.values())
+    count = sum(len(tool.elements) for tool in project.tools.values())
     print_line(f"{len(findings)} findings in the words of {count} tools and parameters\n", console)
-    if count == len(tool_set.tools):
+    if count == len(project.tools):
         print_line("The rules are about parameters, and these tools have none.", console)
     rows = []
     for found in findings:
@@ -224,7 +230,7 @@ def show_check(tool_set: ToolSet, findings: Sequence[Finding]) -> None:
             f"{rank.high:.2f}); how people word them otherwise, no rule ranks (docs/check.md)."
         )
         to_terminal(table("", heads, rows, heads, note=note), console)
-    if near := [pair for pair in rivals(tool_set) if pair[2] <= 0]:
+    if near := [pair for pair in rivals(project) if pair[2] <= 0]:
         print_line("In their cases these tools' words are said less than a rival's:", console)
         for tool, other, margin in near:
             print_line(escape_controls(f"  {tool}: {other} ({100 * margin:+.0f} %)"), console)
@@ -240,16 +246,16 @@ def as_json(findings: Sequence[Finding]) -> list[dict[str, Any]]:
     ]
 
 
-def as_sarif(tool_set: ToolSet, findings: Sequence[Finding]) -> dict[str, Any]:
+def as_sarif(project: Project, findings: Sequence[Finding]) -> dict[str, Any]:
     """The findings in SARIF 2.1.0 (OASIS), as code scanning reads them.
 
     A finding stands at the first line of its file that has the tool's name.
     """
     # Tools of a server stand in no file: code scanning shows them at the file that names it.
-    path = Path(tool_set.path or "sgdx.yaml")
+    path = Path(project.path or "sgdx.yaml")
     file = path / TOOLS if path.is_dir() else path
     lines = read_input(file).decode(errors="replace").splitlines() if file.is_file() else []
-    if findings and not tool_set.path and not lines:
+    if findings and not project.path and not lines:
         note = "found no sgdx.yaml here: code scanning shows no findings about a server's tools"
         print(f"note: {note}", file=sys.stderr)
     known = evidence()
@@ -260,7 +266,7 @@ def as_sarif(tool_set: ToolSet, findings: Sequence[Finding]) -> dict[str, Any]:
         place = {"artifactLocation": {"uri": uri}, "region": {"startLine": next(at, 1)}}
         logical = [{"fullyQualifiedName": f"{found.tool} {found.path}"}]
         location: dict[str, Any] = {"logicalLocations": logical}
-        location |= {"physicalLocation": place} if tool_set.path or lines else {}
+        location |= {"physicalLocation": place} if project.path or lines else {}
         name = f"{found.tool} {found.path}"
         results.append(
             {

@@ -14,9 +14,9 @@ from cyclopts.validators import Number
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import Dialogues, SourceOptions, Split
 from sgdx_eval.options import Details
-from sgdx_llm.options import SendingOptions, ServerOptions
+from sgdx_llm.options import SendingOptions
 
-from .options import AskOptions, Limit, Predictions, RewordOptions, Rules, Tools
+from .options import AskOptions, Limit, MaxDrop, Predictions, ProjectPath
 
 tools = App(
     name="tools",
@@ -152,41 +152,59 @@ def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
 
 @tools.command
 def reword(
-    folder: Tools,
+    project: ProjectPath = Path("sgdx.yaml"),
     /,
-    options: RewordOptions,
-    server: ServerOptions = ServerOptions(),
-    sending: SendingOptions = SendingOptions(),
+    *,
+    by: Annotated[str | None, Parameter(name="--with", metavar="WAY:WHAT")] = None,
+    count: Annotated[int | None, Parameter(validator=Number(gte=1, lte=9))] = None,
+    output: Path,
 ) -> int:
     """Put tools into other words, ordered by their distance.
 
     The variants are v1, v2, and so on; v1 is nearest to the original.
+
+    Parameters
+    ----------
+    by
+        Say where the words come from, by a key of 'variants' and what it has there, such as
+        model:NAME, pool:FILE, file:FILE, tools:FILE, rivals:near, review:FILE,
+        backtranslate:FORWARD,BACKWARD, or control. Default: what sgdx.yaml says.
+    count
+        Make this number of variants, 1 to 9. Default: what sgdx.yaml says, else 5.
+    output
+        Write the variants, and the table to review, into this folder, usually FOLDER/variants.
     """
+    from contextlib import chdir
+
     from sgdx_dataset.io.files import run_folder
 
-    from .folder import read_tool_set
-    from .rewording import reword
+    from .keys import given_words
+    from .project import load_tools
+    from .rewording import new_variants, write_variants
 
-    with run_folder(options.output):
-        return reword(read_tool_set(folder), options, server, sending)
+    asked, output = load_tools(project), output.absolute()
+    words = given_words(asked.file.keys.variants if asked.file else None, by, count)
+    with chdir(asked.folder if by is None else Path()), run_folder(output):
+        made = new_variants(asked, words, output)
+        if made is not None:
+            write_variants(made, output)
+    return int(made is None)
 
 
 @tools.command
 def cases(
-    folder: Tools,
+    project: ProjectPath = Path("sgdx.yaml"),
     /,
-    server: ServerOptions = ServerOptions(),
-    sending: SendingOptions = SendingOptions(),
     *,
     traces: Annotated[Sequence[Path], Parameter(name="--from", consume_multiple=True)] = (),
     generate: Annotated[int | None, Parameter(metavar="N", validator=Number(gte=1, lte=50))] = None,
-    model: str | None = None,
     review: Path | None = None,
 ) -> int:
     """Make cases of what your system did, from its logs, or have a model write some.
 
     The cases expect the calls that were made, and are marked as unreviewed until you have looked at
-    them. The table to review is FOLDER/review. Nothing leaves the folder but for --generate.
+    them. The table to review is in the folder 'review' beside the cases. Nothing is sent anywhere
+    but for --generate.
 
     Parameters
     ----------
@@ -195,31 +213,30 @@ def cases(
         of generative AI, runs of LangSmith or Langfuse, LangChain's messages, or lines for
         fine-tuning. The form is known by its content.
     generate
-        Ask a model for N cases of each tool, and for one that is near to it but asks for another.
-        What the tool's schema does not allow, and what is said twice, is dropped and counted.
-    model
-        With --generate: ask this model, by its name at the server.
+        Ask the first model of sgdx.yaml for N cases of each tool, and for one that is near to it
+        but asks for another. What the tool's schema does not allow, and what is said twice, is
+        dropped and counted.
     review
         Take the cases that are left in this table review.tsv as reviewed. The others are dropped.
     """
+    from .project import load_tools
     from .traces import add_traces, review_cases
 
     if sum(map(bool, (traces, review, generate))) != 1:
         raise SgdxError("cases: expected one of --from, --generate and --review")
-    if bool(generate) != bool(model):
-        raise SgdxError("cases: expected --generate and --model together")
+    of = load_tools(project)
     if review:
-        print(f"{review_cases(folder, review)} cases")
+        print(f"{review_cases(of, review)} cases")
         return 0
-    if generate and model:
+    if generate:
         from .generate import generate_cases
 
-        made = generate_cases(folder, generate, model, server, sending)
+        made = generate_cases(of, generate)
         if made is None:
             return 1
         written, notes = made
     else:
-        written, notes = add_traces(folder, traces)
+        written, notes = add_traces(of, traces)
     for line in notes:
         print(f"note: {line}", file=sys.stderr)
     print(*written, sep="\n")
@@ -228,11 +245,9 @@ def cases(
 
 @tools.command
 def check(
-    source: str,
+    source: str = "sgdx.yaml",
     /,
     *,
-    env: Sequence[str] = (),
-    header: Sequence[str] = (),
     json: bool = False,
     sarif: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     fail_on: Sequence[str] = (),
@@ -244,13 +259,8 @@ def check(
     Parameters
     ----------
     source
-        Read the tools of this folder of 'sgdx tools import', or of any source that it takes: a
-        file, skills, or a server's command or URL.
-    env
-        Give the server's command this variable, such as 'TOKEN=${TOKEN}'. Each ${NAME} is taken
-        from the environment. No value is written anywhere.
-    header
-        Send this header to the server's URL, such as 'Authorization=Bearer ${TOKEN}'.
+        Read the tools of this file sgdx.yaml, of this folder, or of any source that 'sgdx tools
+        import' takes: a file, skills, or a server's command or URL.
     json
         Print the findings as JSON.
     sarif
@@ -267,40 +277,27 @@ def check(
     if unknown := [rule for rule in fail_on if rule not in evidence().rules]:
         known = ", ".join(evidence().rules)
         raise SgdxError(f"--fail-on {unknown[0]}: expected one of {known}")
-    tool_set = read_any_tools(source, _pairs("--env", env), _pairs("--header", header))
-    findings = find(tool_set)
+    project = read_any_tools(source)
+    findings = find(project)
     if sarif:
-        write_bytes(sarif, pretty_json(as_sarif(tool_set, findings), 1), mark=SARIF_MARK)
+        write_bytes(sarif, pretty_json(as_sarif(project, findings), 1), mark=SARIF_MARK)
     if json:
         print(pretty_json(as_json(findings), 1).decode(), end="")
     else:
-        show_check(tool_set, findings)
+        show_check(project, findings)
     return int(any(finding.rule in fail_on for finding in findings))
 
 
 @tools.command
-def estimate(folder: Tools, /, asked: AskOptions = AskOptions(), *, json: bool = False) -> None:
-    """Count the requests and their tokens. Nothing is sent.
-
-    Parameters
-    ----------
-    json
-        Print JSON instead of a table.
-    """
-    from .asking import show_estimate
-    from .folder import read_tool_set
-
-    show_estimate(read_tool_set(folder).first(asked.limit), asked, json)
-
-
-@tools.command
 def run(
-    folder: Tools,
+    project: ProjectPath,
     /,
     asked: AskOptions = AskOptions(),
     sending: SendingOptions = SendingOptions(),
     *,
-    output: Path,
+    output: Path | None = None,
+    limit: Limit = None,
+    estimate: bool = False,
 ) -> int:
     """Ask a server or a program for the calls of every case.
 
@@ -311,26 +308,32 @@ def run(
     output
         Write VARIANT.jsonl for every variant into this folder. To continue a run, give the same
         folder.
+    estimate
+        Only count the requests and their tokens. Nothing is sent.
     """
-    from .asking import ask_cases
-    from .folder import read_tool_set
+    from .asking import ask_cases, show_estimate
+    from .project import load
 
-    tool_set = read_tool_set(folder).first(asked.limit)
-    return int(ask_cases(tool_set, asked, sending, output) is None)
+    if (output is None) != estimate:
+        raise SgdxError("run: expected one of --output and --estimate")
+    of = load(project, limit)
+    if output is not None:
+        return int(ask_cases(of, asked, sending, output) is None)
+    show_estimate(of, asked)
+    return 0
 
 
 @tools.command
 def score(
-    folder: Tools,
+    project: ProjectPath = Path("sgdx.yaml"),
     /,
     *,
-    predictions: Predictions,
-    rules: Rules = None,
+    predictions: Predictions = (),
     limit: Limit = None,
     output: Path | None = None,
     explain: Details = False,
     json: bool = False,
-    max_drop: float | None = None,
+    max_drop: MaxDrop = None,
 ) -> int:
     """Score the calls under every variant against the original one.
 
@@ -338,43 +341,37 @@ def score(
     ----------
     output
         Also write the scores to this JSON file.
-    max_drop
-        Judge the loss, which is how many points fewer cases are right under other words. If its
-        whole 95 % interval is above this number, the verdict is failed, and the exit status 1. If
-        all of it is at most this number, it is passed, and 0. Else it is unclear, and 0. If nothing
-        can be compared, it is cannot tell, and 2.
     json
         Print the verdict alone, as JSON.
     """
     from sgdx_eval.result import write_result
     from sgdx_eval.tables import terminal
 
-    from .folder import read_tool_set
-    from .predictions import read_predictions
-    from .scoring import score_files
     from .tables import print_scores
-    from .verdict import Gate, check_limit, judge, print_verdicts
+    from .testing import scored_runs
+    from .verdict import print_verdicts
 
-    if max_drop is not None:
-        check_limit(max_drop, "--max-drop")
-    tool_set = read_tool_set(folder).first(limit)
-    files = read_predictions(predictions, tool_set)
-    scored = score_files(tool_set, files, rules)
-    if output is not None:
-        write_result(scored.result, scored.items, output)
-    if lacking := [name for name in tool_set.variants if name not in files]:
-        print(f"note: found no predictions for {', '.join(lacking)}", file=sys.stderr)
-    if not json:
-        print_scores(scored, explain, terminal())
-    if max_drop is None:
-        return 0
-    verdict = judge(tool_set, files, scored.result, Gate(max_drop))
-    return print_verdicts({"": verdict}, json)
+    verdicts = {}
+    of, runs = scored_runs(project, predictions, limit, max_drop)
+    if output is not None and len(runs) > 1:
+        raise SgdxError(f"--output: found {len(runs)} models, expected --predictions of one")
+    for name, (scored, verdict) in runs.items():
+        if output is not None:
+            write_result(scored.result, scored.items, output)
+        if lacking := [variant for variant in of.variants if variant not in scored.outcomes]:
+            print(f"note: found no predictions for {', '.join(lacking)}", file=sys.stderr)
+        if not json:
+            if len(runs) > 1:
+                print(name)
+            print_scores(scored, explain, terminal())
+        if verdict:
+            verdicts[name if len(runs) > 1 else ""] = verdict
+    return print_verdicts(verdicts, json)
 
 
 @tools.command
 def search(
-    tools: Path = Path("sgdx.yaml"),
+    project: ProjectPath = Path("sgdx.yaml"),
     /,
     *,
     embeddings: Annotated[str | None, Parameter(metavar="MODEL")] = None,
@@ -383,27 +380,22 @@ def search(
     output: Path | None = None,
     explain: Details = False,
     json: bool = False,
-    max_drop: float | None = None,
+    max_drop: MaxDrop = None,
 ) -> int:
     """Is the right tool still found by its words? No model is asked.
 
     Clients with many tools load only those that a search finds. For each case and variant, all
-    tools are ranked by BM25 for what the user has said so far.
+    tools are ranked by BM25 for what the user has said so far. The loss that --max-drop judges is
+    that in recall@5, the share of cases whose tool is among the first five.
 
     Parameters
     ----------
-    tools
-        Read the tools, cases and other words of this file, as 'sgdx tools test' does, or of this
-        folder. A file may have the gate, as in 'gate: {search: {recall@5: 3}}'.
     embeddings
         Rank by the embeddings of this model instead. The key is read from $OPENAI_API_KEY.
     base_url
         Ask for embeddings at this address, such as http://localhost:11434/v1. Default: OpenAI's.
     output
         Also write the ranks of all cases to this JSON file.
-    max_drop
-        Judge the loss in recall@5, the share of cases whose tool is among the first five, by the
-        rule of 'sgdx tools test'. It goes before the gate of the file.
     json
         Print the verdicts alone, as JSON.
     """
@@ -411,48 +403,32 @@ def search(
     from sgdx_eval.tables import terminal
 
     from . import search as searching
-    from .folder import read_tool_set
+    from .project import load
     from .tables import print_search
-    from .verdict import Gate, check_limit, judge_loss, print_verdicts
+    from .verdict import judge_search, print_verdicts
 
-    if max_drop is not None:
-        check_limit(max_drop, "--max-drop")
     if base_url and not embeddings:
         raise SgdxError("--base-url: found no --embeddings, whose server this is")
-    gate = Gate()
-    if tools.is_file():
-        from .testing import read_for_search
-
-        tool_set, gate = read_for_search(tools)
-    else:
-        tool_set = read_tool_set(tools)
-    if max_drop is not None:
-        gate = Gate(search={"recall@5": max_drop}, strict=gate.strict)
+    of = load(project, limit)
     ranker: searching.Ranker = searching.bm25
     name = "bm25-lucene"
     if embeddings:
         ranker, name = searching.embeddings(embeddings, base_url), embeddings
-    searched = searching.search(tool_set.first(limit), ranker, name)
+    searched = searching.search(of, ranker, name)
     if output is not None:
         write_result(searched.result, searched.items, output)
     if not json:
         print_search(searched, explain, terminal())
-    result = searched.result
-    verdicts = {
-        str(metric): judge_loss(metric, result, limit_of, gate.strict)
-        for metric, limit_of in gate.search.items()
-    }
-    return print_verdicts(verdicts, json)
+    return print_verdicts(judge_search(searched.result, of.gate, max_drop), json)
 
 
 @tools.command
 def explain(
-    folder: Tools,
+    project: ProjectPath,
     case: str,
     /,
     *,
-    predictions: Predictions,
-    rules: Rules = None,
+    predictions: Annotated[Predictions, Parameter(consume_multiple=False)] = (),
     variant: str | None = None,
 ) -> None:
     """Show a case under the words that made it wrong.
@@ -464,101 +440,66 @@ def explain(
     variant
         Show this variant. Default: all variants that lose the case.
     """
-    from msgspec.structs import replace
-
     from .explain import explain
-    from .folder import read_tool_set
-    from .predictions import read_predictions
-    from .scoring import score_files
+    from .testing import scored_runs
 
-    tool_set = read_tool_set(folder)
-    files = read_predictions(predictions, tool_set)
-    if chosen := tuple(one for one in tool_set.cases if one.id == case):
-        tool_set = replace(tool_set, cases=chosen)
-    scored = score_files(tool_set, files, rules)
-    print(*explain(tool_set, scored, case, variant), sep="\n")
+    of, runs = scored_runs(project, predictions, only=case)
+    for name, (scored, _) in runs.items():
+        if len(runs) > 1:
+            print(name)
+        print(*explain(of, scored, case, variant), sep="\n")
 
 
 @tools.command
 def report(
-    folder: Tools,
+    project: ProjectPath = Path("sgdx.yaml"),
     /,
     *,
-    predictions: Annotated[Sequence[Path], Parameter(consume_multiple=True)],
-    rules: Rules = None,
+    predictions: Predictions = (),
     limit: Limit = None,
-    max_drop: float | None = None,
+    max_drop: MaxDrop = None,
     output: Path,
 ) -> None:
     """Write a page to look through: every case under every variant, with its calls.
 
     Parameters
     ----------
-    predictions
-        Read the VARIANT.jsonl files of this folder. Give several folders to see models side by
-        side; each is called by the folder's name.
-    max_drop
-        Also show the verdict that 'sgdx tools score' gives with this number.
     output
         Write this file, such as report.html. It needs no other file.
     """
-    from .folder import read_tool_set
-    from .predictions import read_predictions
     from .report import write_report
-    from .scoring import score_files
-    from .verdict import Gate, check_limit, judge
+    from .testing import scored_runs
 
-    if max_drop is not None:
-        check_limit(max_drop, "--max-drop")
-    tool_set, models = read_tool_set(folder).first(limit), {}
-    names = [run.resolve().name for run in predictions]
-    if len({*names}) < len(names):
-        raise SgdxError(f"--predictions: found {', '.join(names)}, expected folders of other names")
-    for name, run in zip(names, predictions):
-        files = read_predictions(run, tool_set)
-        scored = score_files(tool_set, files, rules)
-        told = None if max_drop is None else judge(tool_set, files, scored.result, Gate(max_drop))
-        models[name] = scored, told
-    write_report(tool_set, models, output)
+    write_report(*scored_runs(project, predictions, limit, max_drop), output)
     print(output)
 
 
 @tools.command
 def improve(
-    folder: Tools,
-    /,
-    asked: AskOptions = AskOptions(),
-    sending: SendingOptions = SendingOptions(),
-    *,
-    by: Annotated[str, Parameter(name="--with", metavar="WAY:WHAT")],
-    count: int = 5,
-    keep_names: bool = False,
-    output: Path,
+    project: ProjectPath = Path("sgdx.yaml"), /, *, limit: Limit = None, output: Path
 ) -> int:
     """Find better words for what goes wrong, and prove that they are better.
 
-    New words are proposed for what wrong calls have to do with. They are chosen on half of the
-    cases. What they gain is measured on the other half. If chance does not explain the gain,
-    OUTPUT/improved.json has the words, and the exit status is 0; else it is 1.
+    New words, from where 'variants' of sgdx.yaml says, are proposed for what wrong calls of its
+    first model have to do with. They are chosen on half of the cases. What they gain is measured on
+    the other half. If chance does not explain the gain, the exit status is 0; else it is 1.
 
     Parameters
     ----------
-    by
-        Say where the words come from: model:NAME, or another way of 'sgdx tools reword'.
-    count
-        Propose this number of new words for each element, 1 to 9.
-    keep_names
-        Improve only descriptions.
     output
-        Write all that was asked and the result into this folder. To continue, give the same folder.
+        Write all that was asked, and the chosen words as improved.json, into this folder. To
+        continue, give the same folder.
     """
+    from contextlib import chdir
+
     from sgdx_dataset.io.files import run_folder
 
     from .improve import improve
+    from .project import load_tools
 
-    words = RewordOptions(by=by, count=count, keep_names=keep_names, output=output)
-    with run_folder(output):
-        return improve(folder, words, asked, sending)
+    of, output = load_tools(project).first(limit), output.absolute()
+    with chdir(of.folder), run_folder(output):
+        return improve(of, output)
 
 
 @tools.command

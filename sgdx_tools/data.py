@@ -1,4 +1,4 @@
-"""What a folder of tools holds: tools, cases, variants, and where they come from.
+"""A project: tools, cases, variants, models and a gate, and where they come from.
 
 ``tools.json``, ``cases.jsonl``, ``variants/NAME.json`` and ``source.json`` are these types as JSON;
 ``folder.py`` reads, checks and writes them.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -17,8 +18,9 @@ from sgdx_metric.variants import ORIGINAL
 
 from .json_schema import Element, Layout
 from .json_schema import Json as Json
+from .keys import Gate, KeysFile
+from .keys import Rule as Rule
 
-Rule = Literal["exact", "fuzzy"]
 # An argument that is an object with one of these keys alone is no value of a tool's.
 ANY_OF, ABSENT = "any_of", "absent"
 # A tool's id and the path of one of its parameters; the path is empty for the tool's own words.
@@ -156,7 +158,7 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     form: str = ""
     # The SHA-256 of each file that was imported, by its name.
     files: Mapping[str, str] = {}
-    # How values are compared unless ``score --rules`` says otherwise.
+    # How values are compared.
     rules: Rule = "exact"
     # What could not be expressed, a line for each.
     left_out: tuple[str, ...] = ()
@@ -172,15 +174,15 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     leaves_out: bool = False
 
 
-class ToolSet(msgspec.Struct, frozen=True):
-    """A folder of tools."""
+class Project(msgspec.Struct, frozen=True):
+    """All that a folder of tools has, or a file ``sgdx.yaml`` asks for."""
 
-    # The folder, for error messages.
+    # The folder or the file, for error messages.
     path: str
     # By their ids, in the order of ``tools.json``.
     tools: Mapping[str, Tool]
     cases: tuple[Case, ...] = ()
-    # All variants by name: first ``original``, then those of ``variants/`` by name.
+    # All variants by name, ``original`` first.
     variants: Mapping[str, Variant] = msgspec.field(
         default_factory=lambda: {ORIGINAL: Variant(ORIGINAL)}
     )
@@ -191,16 +193,30 @@ class ToolSet(msgspec.Struct, frozen=True):
     left_out: Mapping[str, str] = {}
     # The same by variant of cases that are not left out, and count as lost.
     gone: Mapping[str, Mapping[str, str]] = {}
+    # What asks for models, other words and a gate; None for a folder.
+    file: KeysFile | None = None
+    # The file of the cases, which may not be there yet.
+    cases_file: Path = Path()
 
     def __post_init__(self) -> None:
         if not self.all_cases:
             msgspec.structs.force_setattr(self, "all_cases", self.cases)
 
-    def first(self, limit: int | None) -> ToolSet:
+    def first(self, limit: int | None) -> Project:
         """The same with only so many cases; None for all."""
         if limit is None:
             return self
         return msgspec.structs.replace(self, cases=self.cases[:limit])
+
+    @property
+    def folder(self) -> Path:
+        """The folder to which paths and commands of the file are relative."""
+        return self.file.path.parent if self.file else Path()
+
+    @property
+    def gate(self) -> Gate:
+        """When it fails."""
+        return self.file.gate if self.file else Gate()
 
     def digest(self, name: str) -> str:
         """A digest of what models are shown under a variant: tools, conversations and words."""

@@ -17,7 +17,7 @@ from sgdx_eval.tables import interval, percent
 from sgdx_metric.result import Result
 
 from .data import Variant
-from .folder import read_tool_set, write_variant
+from .folder import read_project, write_variant
 
 SAMPLE = Path(__file__).parent / "sample"
 _FIXED = "v2-fixed"
@@ -55,10 +55,10 @@ def _demo(folder: Path) -> None:
     _command(run, folder)
     _command([*score, "--max-drop", "3"], folder)
     result = read_result(scores_file).result
-    tool_set = read_tool_set(tools)
-    fixed = fix(tool_set.variants["v2"], result)
+    project = read_project(tools)
+    fixed = fix(project.variants["v2"], result)
     write_variant(tools / "variants" / f"{_FIXED}.json", fixed)
-    before, after = len(tool_set.variants["v2"].elements()), len(fixed.elements())
+    before, after = len(project.variants["v2"].elements()), len(fixed.elements())
     print(f"\nThe fix: v2 rewords {before} elements. In {_FIXED}, the {before - after} that cost")
     print(f"cases have their original words again, and {after} stay reworded.\n")
     _command(run, folder)

@@ -25,7 +25,7 @@ from sgdx_metric.matchers import is_matcher
 from sgdx_metric.statistics import RIGHT, stand_out
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, ElementId, Json, Rule, ToolSet, Words
+from .data import Case, ElementId, Json, Project, Rule, Words
 from .json_schema import step
 from .renaming import Renaming, WordedTools
 from .versions import changes
@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
 
 
 def rank_elements(
-    tool_set: ToolSet,
+    project: Project,
     worded: Mapping[str, WordedTools],
     outcomes: Mapping[str, Sequence[Outcome]],
     rules: Rule,
@@ -63,13 +63,13 @@ def rank_elements(
     if ORIGINAL not in outcomes:
         return [], 0
     ranked, nets, looked_at = list[dict[str, Any]](), list[Floats](), 0
-    dialogues = [case.dialogue or f"case {case.id}" for case in tool_set.cases]
+    dialogues = [case.dialogue or f"case {case.id}" for case in project.cases]
     cluster = np.unique(dialogues, return_inverse=True)[1]
     for name in outcomes:
-        elements = changed_elements(tool_set, name)
+        elements = changed_elements(project, name)
         lost, won, cases = Counter[ElementId](), Counter[ElementId](), Counter[str]()
         net: dict[ElementId, Floats] = {}  # by dialogue
-        of_cases = zip(tool_set.cases, outcomes[ORIGINAL], outcomes[name], strict=True)
+        of_cases = zip(project.cases, outcomes[ORIGINAL], outcomes[name], strict=True)
         for i, (case, before, after) in enumerate(of_cases):
             tools = {call.name for call in case.expect or ()}
             for outcome, of in ((before, ORIGINAL), (after, name)):
@@ -144,14 +144,14 @@ def confusion(
     ]
 
 
-def changed_elements(tool_set: ToolSet, name: str) -> dict[ElementId, dict[str, dict[str, str]]]:
+def changed_elements(project: Project, name: str) -> dict[ElementId, dict[str, dict[str, str]]]:
     """The ``original`` and ``reworded`` words of what a variant changes, only those that change.
 
     What another version of the tools changes beside words is the ``change`` of the reworded ones.
     """
-    variant = tool_set.variants[name]
-    words, structure = variant.elements(), changes(tool_set.tools, variant)
-    old = {tool: tool_set.tools[tool].elements for tool in variant.tools}
+    variant = project.variants[name]
+    words, structure = variant.elements(), changes(project.tools, variant)
+    old = {tool: project.tools[tool].elements for tool in variant.tools}
     elements = {}
     for element in {**words, **structure}:
         tool, path = element

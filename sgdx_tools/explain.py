@@ -10,7 +10,7 @@ from sgdx_dataset.io.console import escape_controls
 from sgdx_metric.result import reworded_variants
 from sgdx_metric.variants import ORIGINAL, floor_of
 
-from .data import Json, ToolSet
+from .data import Json, Project
 from .elements import blamed, changed_elements, differences
 from .scoring import Scored
 
@@ -18,7 +18,7 @@ LOST = "lost"  # in place of a case's id
 _LONGEST = 2000  # characters of a message or a call
 
 
-def explain(tool_set: ToolSet, scored: Scored, case_id: str, variant: str | None) -> Iterator[str]:
+def explain(project: Project, scored: Scored, case_id: str, variant: str | None) -> Iterator[str]:
     """Lines about a case under the words that lose it, or under one variant; or of all lost cases.
 
     The case ``lost`` stands for the list of all.
@@ -26,16 +26,16 @@ def explain(tool_set: ToolSet, scored: Scored, case_id: str, variant: str | None
     outcomes = scored.outcomes
     if variant is not None and variant not in outcomes:
         raise SgdxError(f"--variant {variant}: expected one of {', '.join(outcomes)}")
-    ids = [case.id for case in tool_set.cases]
+    ids = [case.id for case in project.cases]
     if case_id == LOST and LOST not in ids:
         yield from _lost_cases(ids, scored, variant)
         return
     if case_id not in ids:
-        why = tool_set.left_out.get(case_id)
-        fault = f"is left out: under {why}" if why else f"is not in {tool_set.path}"
+        why = project.left_out.get(case_id)
+        fault = f"is left out: under {why}" if why else f"is not in {project.path}"
         raise SgdxError(f"case {case_id}: {fault}")
     place = ids.index(case_id)
-    case = tool_set.cases[place]
+    case = project.cases[place]
     yield f"case {case_id}"
     for message in case.messages:
         yield f"  {message['role']}: {message_text(message)}"
@@ -56,7 +56,7 @@ def explain(tool_set: ToolSet, scored: Scored, case_id: str, variant: str | None
             continue
         how = case, outcome, scored.worded[name], scored.rules
         yield from (f"  {escape_controls(difference.text)}" for difference in differences(*how))
-        elements = changed_elements(tool_set, name) if name != ORIGINAL else {}
+        elements = changed_elements(project, name) if name != ORIGINAL else {}
         for tool, path in sorted(blamed(*how, elements)):
             old, new = (elements[tool, path][side] for side in ("original", "reworded"))
             changed = [f"{text!r} -> {new[field]!r}" for field, text in old.items()]

@@ -11,12 +11,12 @@ import msgspec
 from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import read_file, read_input, write_bytes, write_folder
+from sgdx_dataset.io.files import read_file, read_input, staged, write_bytes
 from sgdx_dataset.io.json import check_value, decode_json, parse_json, pretty_json
 from sgdx_llm.messages import checked
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, ExpectedCall, Json, Source, Tool, ToolSet, ToolWords, Variant, Words
+from .data import Case, ExpectedCall, Json, Project, Source, Tool, ToolWords, Variant, Words
 from .json_schema import Layout, check_name
 from .renaming import WordedTools
 from .values import fault as no_valid_call
@@ -28,7 +28,7 @@ _MADE_BY, _VERSION, _MENTIONS = "$made_by", "$tools", "$mentions"
 _VARIANT_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
 
 
-def read_tool_set(folder: Path) -> ToolSet:
+def read_project(folder: Path) -> Project:
     """Read and check a folder of tools, in which only ``tools.json`` has to be."""
     if not folder.is_dir():
         raise SgdxError(f"{folder}: found no folder, expected one with {TOOLS}")
@@ -41,17 +41,19 @@ def read_tool_set(folder: Path) -> ToolSet:
     cases = read_cases(cases_file, tools) if cases_file.exists() else ()
     paths = sorted((folder / VARIANTS).glob("*.json"))
     variants = [read_variant(path, tools, cases) for path in paths]
-    return tool_set_of(folder, tools, cases, variants, source)
+    project = Project(str(folder), tools, cases, source=source, cases_file=cases_file)
+    return with_variants(project, variants)
 
 
-def tool_set_of(
-    folder: Path,
-    tools: Mapping[str, Tool],
-    cases: Sequence[Case],
-    variants: Iterable[Variant],
-    source: Source,
-) -> ToolSet:
-    """Tools, cases and variants that are checked, and which cases no valid call is right in."""
+def with_variants(
+    project: Project, variants: Iterable[Variant], cases: Sequence[Case] | None = None
+) -> Project:
+    """A project under some variants, perhaps with some of its cases alone; all fit its tools.
+
+    It says of which cases no valid call is right under a variant.
+    """
+    tools, source = project.tools, project.source
+    cases = project.all_cases if cases is None else cases
     by_name = {ORIGINAL: Variant(ORIGINAL), **{variant.name: variant for variant in variants}}
     gone: dict[str, dict[str, str]] = {}
     for name, variant in by_name.items():
@@ -72,19 +74,19 @@ def tool_set_of(
             left_out |= {i: f"{name}: {why}" for i, why in whys.items() if i not in left_out}
         gone = {}
     kept = tuple(case for case in cases if case.id not in left_out)
-    return ToolSet(str(folder), tools, kept, by_name, source, tuple(cases), left_out, gone)
+    of_cases = {"cases": kept, "all_cases": tuple(cases), "left_out": left_out, "gone": gone}
+    return replace(project, variants=by_name, **of_cases)
 
 
-def write_tool_set(
+def write_project(
     folder: Path,
     tools: Iterable[Tool],
     cases: Iterable[Case] = (),
     source: Source | None = None,
     variants: Iterable[Variant] = (),
-    is_new: bool = True,
 ) -> None:
-    """Write a folder of tools; one that is new completely or not at all, else file by file."""
-    if is_new and folder.exists():
+    """Write a new folder of tools, completely or not at all."""
+    if folder.exists():
         raise SgdxError(f"{folder}: exists already, expected a new folder")
     files = {TOOLS: pretty_json([_record(tool) for tool in tools], 1)}
     if lines := list(cases):
@@ -92,7 +94,10 @@ def write_tool_set(
     if source is not None:
         files[SOURCE] = pretty_json(source, 1)
     files |= {f"{VARIANTS}/{variant.name}.json": _file_of(variant) for variant in variants}
-    write_folder(folder, files)
+    with staged(folder) as staging:
+        for name, content in files.items():
+            (staging / name).parent.mkdir(parents=True, exist_ok=True)
+            (staging / name).write_bytes(content)
 
 
 def _record(tool: Tool) -> Json:

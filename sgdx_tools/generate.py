@@ -14,14 +14,14 @@ from typing import Any
 
 from rapidfuzz.fuzz import ratio
 
+from sgdx_dataset import SgdxError
 from sgdx_llm.asking import ask, open_answers
 from sgdx_llm.messages import decode_arguments
-from sgdx_llm.options import SendingOptions, ServerOptions
 from sgdx_llm.requests import Request, RequestSettings, request_key, with_seed
 
 from .asking import settings_of
-from .data import Case, ExpectedCall, Json, Tool, digest
-from .folder import read_tool_set
+from .data import Case, ExpectedCall, Json, Project, Tool, digest
+from .keys import FILE
 from .predictions import read_calls
 from .search import document
 from .traces import add_cases
@@ -54,18 +54,23 @@ _TOOL: Json = {
 }
 
 
-def generate_cases(
-    folder: Path, count: int, model: str, server: ServerOptions, sending: SendingOptions
-) -> tuple[list[Path], list[str]] | None:
-    """Ask a model for so many cases of each tool, and add them to a folder's as unreviewed.
+def generate_cases(project: Project, count: int) -> tuple[list[Path], list[str]] | None:
+    """Ask a model for so many cases of each tool, and add them to a project's as unreviewed.
 
-    Returns the paths that are written, and notes; None where answers are missing still. The same
-    utterance again, and a call that the tool's schema does not allow, is dropped and counted.
+    It is the first model of the project's file. Returns the paths that are written, and notes; None
+    where answers are missing still. The same utterance again, and a call that the tool's schema
+    does not allow, is dropped and counted.
     """
+    models = project.file.keys.models if project.file else ()
+    model = next((of.model for of in models if of.model), None)
+    if project.file is None or model is None:
+        raise SgdxError(f"{project.path}: found no model to ask, expected {FILE} with models")
+    number = [of.model for of in models].index(model)
+    server, sending = project.file.options("models", number)
     settings, host = settings_of(server, model, _PARAMETERS)
-    tools = read_tool_set(folder).tools
+    tools = project.tools
     plan = CasesPlan(tools, count, settings, host)
-    with open_answers(folder / ANSWERS) as answers:
+    with open_answers(project.cases_file.parent / ANSWERS) as answers:
         requests = list(plan.requests())
         ask(plan, len(requests), answers, server, sending)
         lines = [answers.get(request.key) for request in requests]
@@ -82,7 +87,7 @@ def generate_cases(
                 counts["duplicates"] += 1
             else:
                 found[said] = f"{model}: {tool.id}", case
-    return add_cases(folder, found.values(), counts, notes, model)
+    return add_cases(project, found.values(), counts, notes, model)
 
 
 def _cases(

@@ -15,19 +15,17 @@ from pathlib import Path
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import check_output
 from sgdx_eval.result import write_result
 from sgdx_eval.tables import interval, percent
 from sgdx_llm.estimate import token_counter
-from sgdx_llm.options import SendingOptions
 from sgdx_metric.statistics import judged
 from sgdx_metric.variants import ORIGINAL
 
 from .asking import ask_cases
-from .data import Case, ElementId, ToolSet, ToolWords, Variant, Words
+from .data import Case, ElementId, Project, ToolWords, Variant, Words
 from .elements import Outcome, differences
-from .folder import CASES, read_tool_set, tool_set_of, write_tool_set, write_variant
-from .options import AskOptions, RewordOptions
+from .folder import with_variants, write_variant
+from .keys import FILE
 from .pool import Pool, distinct, new_pool
 from .predictions import drop_other_variants
 from .scoring import Scored, score_files
@@ -37,24 +35,27 @@ IMPROVED = "improved"  # the variant, and its file
 IMPROVE = "improve"  # the prompt
 
 
-def improve(folder: Path, words: RewordOptions, asked: AskOptions, sending: SendingOptions) -> int:
-    """Propose, choose, measure; the exit status is 0 where a gain is proved, else 1."""
-    output, tool_set = words.output, read_tool_set(folder).first(asked.limit)
-    choosing, proving = halves(tool_set.cases)
+def improve(project: Project, output: Path) -> int:
+    """Propose, choose, measure; the exit status is 0 where a gain is proved, else 1.
+
+    The project's first model is asked, and its file says where proposals come from.
+    """
+    file = project.file
+    words = file and file.keys.variants
+    if file is None or not (file.keys.models and words):
+        raise SgdxError(f"{project.path}: found no models and variants, expected {FILE} with both")
+    asked, sending = file.options("models", 0)
+    choosing, proving = halves(project.cases)
     if len({_dialogue(case) for case in proving}) < fewest():
         raise SgdxError(
-            f"{folder}: found {len(tool_set.cases)} cases, expected {2 * fewest()} that "
+            f"{project.path}: found {len(project.cases)} cases, expected {2 * fewest()} that "
             "stand alone, of which half are for choosing"
         )
 
-    for step in ("before", "choosing", "proving"):  # none of which may be what is read
-        check_output(output / step / "tools" / CASES)
-
     def score(cases: Sequence[Case], variants: Iterable[Variant], step: str) -> Scored | None:
         """Ask for the calls of some cases under the original and other words; None if some lack."""
-        place, run = output / step / "tools", output / step / "run"
-        of_step = tool_set_of(place, tool_set.tools, cases, variants, tool_set.source)
-        write_tool_set(place, tool_set.tools.values(), cases, tool_set.source, variants, False)
+        of_step = with_variants(project, variants, cases)
+        run = output / step
         drop_other_variants(run, of_step)
         files = ask_cases(of_step, asked, sending, run)
         return None if files is None else score_files(of_step, files)
@@ -69,16 +70,16 @@ def improve(folder: Path, words: RewordOptions, asked: AskOptions, sending: Send
     print("Wrong calls have most to do with the words of")
     for (tool, path), count in blamed.most_common(10):
         print(f"  {tool} {path}".rstrip() + f": {count} cases")
-    asking = tool_set
-    if (words.by or "").startswith("model:"):  # about these tools alone
-        tools = {i: tool_set.tools[i] for i in dict.fromkeys(tool for tool, _ in blamed)}
-        asking = msgspec.structs.replace(tool_set, tools=tools)
-    made = new_pool(asking, words, asked, sending, IMPROVE)
+    asking = project
+    if words.model:  # about these tools alone
+        tools = {i: project.tools[i] for i in dict.fromkeys(tool for tool, _ in blamed)}
+        asking = msgspec.structs.replace(project, tools=tools)
+    made = new_pool(asking, words, output, IMPROVE)
     if made is None:
         return 1
     of_blamed = {tool for tool, _ in blamed}
     pool = {element: part for element, part in made[0].items() if element[0] in of_blamed}
-    proposals = [*proposed(tool_set, pool, blamed, words.count, made[1])]
+    proposals = [*proposed(project, pool, blamed, words.count, made[1])]
     after = score(choosing, proposals, "choosing")
     if after is None:
         return 1
@@ -98,9 +99,7 @@ def improve(folder: Path, words: RewordOptions, asked: AskOptions, sending: Send
     print(f"New words of {', '.join(chosen)} change {percent(value)} points {of}")
     count_tokens, _ = token_counter()
     tokens = {
-        name: sum(
-            count_tokens(msgspec.json.encode(worded.tool(i)).decode()) for i in tool_set.tools
-        )
+        name: sum(count_tokens(msgspec.json.encode(worded.tool(i)).decode()) for i in project.tools)
         for name, worded in last.worded.items()
     }
     added = tokens[IMPROVED] - tokens[ORIGINAL]
@@ -148,7 +147,7 @@ def blamed_elements(cases: Sequence[Case], scored: Scored) -> Counter[ElementId]
 
 
 def proposed(
-    tool_set: ToolSet, pool: Pool, blamed: Collection[ElementId], count: int, made_by: str
+    project: Project, pool: Pool, blamed: Collection[ElementId], count: int, made_by: str
 ) -> Iterator[Variant]:
     """The words of each proposal for what is blamed alone, and for the tools around it too.
 
@@ -164,7 +163,7 @@ def proposed(
         words = {element: new for element, new in words.items() if new != Words()}
         parts = {element: new for element, new in words.items() if element in blamed}
         for name, elements in {f"p{number + 1}": parts, f"p{number + 1}-tools": words}.items():
-            variant = distinct(tool_set.tools, Variant.of(name, elements, made_by))
+            variant = distinct(project.tools, Variant.of(name, elements, made_by))
             if variant.tools and (elements is parts or words != parts):
                 yield variant
 

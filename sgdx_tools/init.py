@@ -14,7 +14,7 @@ from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.io.secrets import note_addresses, take_out
 
 from .importing import import_source, skill_pattern
-from .project import FILE
+from .keys import FILE, SCHEMA_LINE
 
 
 def init(
@@ -46,13 +46,14 @@ def init(
     note_addresses(base_url or "")
     server = {"model": model, **({"base_url": base_url} if base_url else {})}
     content = {
-        "tools": {"mcp": named, **access} if kind == "server" else named,
+        "tools": {"source": named, **access} if access else named,
         "cases": "cases.jsonl",
         "models": [server],
         "variants": {**server, "count": 2},
         "gate": {"max_drop": 3},
     }
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    shown = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    text = f"{SCHEMA_LINE}\n{shown}"
     if take_out(text) != text:
         expected = "expected it in a variable, as --env or --header takes it"
         raise SgdxError(f"{path}: found a key in the command or address to write, {expected}")

@@ -21,7 +21,6 @@ from sgdx_llm.requests import Request, RequestSettings, request_key, with_seed
 from .asking import settings_of
 from .data import ElementId, Json, Tool
 from .json_schema import NAME
-from .options import RewordOptions
 from .pool import KINDS, ElementPool, Pool
 from .predictions import read_calls
 
@@ -59,29 +58,31 @@ _TOOL: Json = {
 def ask_model(
     model: str,
     tools: Mapping[str, Tool],
-    options: RewordOptions,
-    server: ServerOptions,
-    sending: SendingOptions,
+    count: int,
+    output: Path,
+    asked: tuple[ServerOptions, SendingOptions],
     goal: str,
 ) -> Pool | None:
     """The distinct words of each element by a model, which rewords every tool several times.
 
-    `goal` is a file of ``prompts``. What an earlier run was answered is not asked again, and does
-    not count as an attempt. None where answers are missing still, as asking was stopped.
+    `goal` is a file of ``prompts``. What an earlier run was answered is not asked again, and counts
+    as an attempt if any word could be used. None where answers are missing still.
     """
+    server, sending = asked
     settings, host = settings_of(server, model, _PARAMETERS)
-    names, numbers = {tool.name for tool in tools.values()}, range(1, options.count + 1)
+    names, numbers = {tool.name for tool in tools.values()}, range(1, count + 1)
     rewordings = [ToolRewording(tool, i, names) for tool in tools.values() for i in numbers]
-    attempts = 0
-    with open_answers(options.output) as answers:
+    asked_times = 0
+    with open_answers(output) as answers:
         for attempt in itertools.count():
             pending = [rewording for rewording in rewordings if rewording.missing()]
-            if not pending or attempts == _MOST_ATTEMPTS:
+            has_words = any(rewording.words for rewording in rewordings)
+            if not pending or (attempt if has_words else asked_times) >= _MOST_ATTEMPTS:
                 break
             plan = RewordPlan(pending, attempt, settings, host, goal)
             requests = list(plan.requests())
             if any(request.key not in answers for request in requests):
-                attempts += 1
+                asked_times += 1
                 ask(plan, len(pending), answers, server, sending)
             lines = [answers.get(request.key) for request in requests]
             if missing := sum(line is None for line in lines):

@@ -3,28 +3,41 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.secrets import split_command
 from sgdx_llm.options import ServerOptions
 
-Tools: TypeAlias = Annotated[
+ProjectPath: TypeAlias = Annotated[
     Path,
     Parameter(
-        name="FOLDER",
-        help="Read the tools from this folder. It has tools.json, and cases.jsonl and variants/ if "
-        "the command needs them.",
+        name="PROJECT",
+        help="Read this file sgdx.yaml, or this folder, which has tools.json, and cases.jsonl and "
+        "variants/ if the command needs them.",
     ),
 ]
 Predictions: TypeAlias = Annotated[
-    Path,
+    Sequence[Path],
     Parameter(
         name="--predictions",
-        help="Read the VARIANT.jsonl files of this folder. Their lines have id, variant and calls.",
+        consume_multiple=True,
+        help="Read the VARIANT.jsonl files of this folder, whose lines have id, variant and calls. "
+        "Several folders are several models, each called by its folder's name. Default: what 'sgdx "
+        "tools test' has kept for the models of sgdx.yaml.",
+    ),
+]
+MaxDrop: TypeAlias = Annotated[
+    float | None,
+    Parameter(
+        name="--max-drop",
+        validator=Number(gte=0, lte=100),
+        help="Judge the loss by this number of points, in place of the gate of sgdx.yaml. If the "
+        "whole 95 % interval is above it, the verdict is failed, and the exit status 1. If all of "
+        "it is at most this number, it is passed, and 0. Else it is unclear, and 0. If nothing can "
+        "be compared, it is cannot tell, and 2.",
     ),
 ]
 Limit: TypeAlias = Annotated[
@@ -34,14 +47,6 @@ Limit: TypeAlias = Annotated[
         metavar="N",
         validator=Number(gte=1),
         help="Take only the first N cases. Default: all.",
-    ),
-]
-Rules: TypeAlias = Annotated[
-    Literal["exact", "fuzzy"] | None,
-    Parameter(
-        name="--rules",
-        help="Choose how values are compared: exact (equal as JSON), or fuzzy (free text by its "
-        "similarity). Default: what source.json says, else exact.",
     ),
 ]
 
@@ -60,12 +65,10 @@ class AskOptions(ServerOptions):
     arguments), or with a chat completion as response."""
 
     variant: Sequence[str] = ()
-    """Ask under these variants. Default: original and all in variants/."""
+    """Ask under these variants. Default: original and all others."""
 
     distractors: int = 0
     """Show this number of other tools of tools.json beside those of each case."""
-
-    limit: Limit = None
 
     text_calls: bool = False
     """Take a call that stands in the text of an answer for one, in whichever form models write it.
@@ -81,49 +84,3 @@ class AskOptions(ServerOptions):
         super().__post_init__()
         if self.command is not None:
             split_command(self.command)
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class RewordOptions:
-    """Where other words come from, and which variants are made of them."""
-
-    by: Annotated[str | None, Parameter(name="--with", metavar="WAY:WHAT")] = None
-    """Say where the words come from. model:NAME asks a model; temperature is then 1 and max_tokens
-    8192, unless --set says otherwise. pool:FILE takes paraphrases, as in {"book": {"name":
-    ["reserve"], "description": [...], "parameters": {"size": {...}}}}.
-    backtranslate:FORWARD,BACKWARD takes two translation models, or programs as command:LINE.
-    file:FILE takes a finished variant. tools:FILE takes another version of tools.json, and makes
-    the variant 'new' of it. rivals:KIND shows a competitor beside each tool: near, a copy that does
-    nothing; assertive, one that praises itself; misleading, another tool described as this one;
-    same-name, another tool called as this one, in another spelling. control edits all descriptions
-    in five trivial ways, which shows what words cost that mean the same."""
-
-    review: Path | None = None
-    """Instead of --with, compose the variants again from the lines that are left in this table
-    review.tsv."""
-
-    count: int = 5
-    """Make this number of variants, 1 to 9."""
-
-    keep_names: bool = False
-    """Reword only descriptions."""
-
-    keep_mentions: bool = False
-    """Keep the old names in descriptions, system messages and cases that speak of them."""
-
-    one_at_a_time: bool = False
-    """Make a separate variant for each reworded element, to measure what each costs."""
-
-    output: Path
-    """Write the variants, and the table to review, into this folder, usually FOLDER/variants."""
-
-    languages: tuple[str, str] | None = None
-    """Give the two language codes for translation models that know several languages."""
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be made, before anything is read."""
-        if (self.by is None) == (self.review is None):
-            raise SgdxError("reword: expected one of --with and --review")
-        if not 1 <= self.count <= 9:
-            raise SgdxError(f"--count {self.count}: expected 1 to 9")

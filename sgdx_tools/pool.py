@@ -21,11 +21,9 @@ from sgdx_dataset.rewording.phrases import identifier, one_line, phrase
 from sgdx_dataset.rewording.translations import read_settings, translate_round_trip
 from sgdx_llm.options import SendingOptions, ServerOptions
 
-from .data import ElementId, Tool, ToolSet, ToolWords, Variant, Words
+from .data import ElementId, Project, Tool, ToolWords, Variant, Words
 from .json_schema import NAME, check_name
-from .options import RewordOptions
-
-_COMMAND = "command:"  # before a program that translates
+from .keys import NewWords
 
 
 class ElementPool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -78,57 +76,54 @@ def check_pool(pool: Pool, tools: Mapping[str, Tool], where: str) -> None:
                 raise SgdxError(f"{record}: {repeated!r} appears twice, expected once")
 
 
-def new_pool(
-    tool_set: ToolSet,
-    options: RewordOptions,
-    server: ServerOptions,
-    sending: SendingOptions,
-    goal: str = "reword",
-) -> tuple[Pool, str] | None:
+def new_pool(project: Project, words: NewWords, output: Path, goal: str) -> tuple[Pool, str] | None:
     """Paraphrases, and who found them; None where answers of a model are missing still."""
-    from .review import read_review
+    tools, (way, what) = project.tools, words.way()
+    made_by = f"{way}:{what}"
+    if way == "review":
+        from .review import read_review
 
-    tools, (way, _, what) = tool_set.tools, (options.by or "").partition(":")
-    made_by = options.by or ""
-    if options.review is not None:
-        pool, made_by = read_review(options.review, tools)
-    elif what and way == "model":
+        pool, made_by = read_review(Path(what), tools)
+    elif way == "model":
         from .model_words import ask_model
 
-        found = ask_model(what, tools, options, server, sending, goal)
+        found = ask_model(what, tools, words.count, output, _server(project, what), goal)
         if found is None:
             return None
         pool = found
-    elif what and way == "pool":
+    elif way == "pool":
         pool, made_by = read_pool(Path(what), tools), f"pool:{Path(what).name}"
-    elif what and way == "backtranslate":
-        pool = backtranslated(tools, what, options.count, options.output, options.languages)
     else:
-        ways = "model:NAME, pool:FILE, backtranslate:F,B, file:FILE, tools:FILE or rivals:KIND"
-        raise SgdxError(f"--with {options.by}: expected {ways}")
-    if options.keep_names:
+        made_by = f"backtranslate:{','.join(what)}"
+        pool = backtranslated(tools, what, words.count, output, words.languages)
+    if words.keep_names:
         pool = {element: ElementPool((), part.description) for element, part in pool.items()}
     return pool, made_by
 
 
+def _server(project: Project, model: str) -> tuple[ServerOptions, SendingOptions]:
+    """Where a model is asked for words: as `variants` says, or as one that is tested is asked."""
+    if project.file is None:
+        return ServerOptions(), SendingOptions()
+    keys = project.file.keys
+    same = [i for i, of in enumerate(keys.models) if of.model == model]
+    if same and (keys.variants is None or keys.variants.base_url is None):
+        return project.file.options("models", same[0])
+    return project.file.options("variants" if keys.variants else "asking")
+
+
 def backtranslated(
     tools: Mapping[str, Tool],
-    translators: str,
+    translators: tuple[str, str],
     count: int,
     output: Path,
     languages: Sequence[str] | None = None,
 ) -> dict[ElementId, ElementPool]:
     """Paraphrases by translating names and descriptions ``count`` times to a language and back.
 
-    ``FORWARD,BACKWARD`` are two models, or programs after ``command:``; models are sampled where
-    they translate several times. Unfinished translations are kept in the output folder.
+    Two models translate, there and back; they are sampled where they translate several times.
+    Unfinished translations are kept in the output folder.
     """
-    forward, _, backward = translators.partition(",")
-    programs = [t.startswith(_COMMAND) for t in (forward, backward)]
-    if not (forward and backward):
-        raise SgdxError(f"--with backtranslate:{translators}: expected FORWARD,BACKWARD")
-    if any(programs) and count > 1:
-        raise SgdxError(f"--count {count}: programs translate in one way, expected --count 1")
     elements = {i: tool.elements for i, tool in tools.items()}
     texts = {
         text: None
@@ -141,7 +136,7 @@ def backtranslated(
     batches = [output / f".backtranslate-{seed}.partial.jsonl" for seed in range(count)]
     for seed, unfinished in enumerate(batches):
         settings = read_settings(
-            **dict(map(_translator, ("forward", "backward"), (forward, backward))),
+            **dict(zip(("forward", "backward"), translators)),
             languages=languages,
             sample=count > 1,
             seed=seed,
@@ -159,12 +154,6 @@ def backtranslated(
             new = [d for d in dict.fromkeys(descriptions) if d != description and d.strip()]
             pool[i, path] = ElementPool(tuple(new_names), tuple(new))
     return pool
-
-
-def _translator(way: str, translator: str) -> tuple[str, str]:
-    if translator.startswith(_COMMAND):
-        return f"{way}_command", translator.removeprefix(_COMMAND)
-    return way, translator
 
 
 def compose_variants(

@@ -24,7 +24,7 @@ from sgdx_llm.answers import calls_said
 from sgdx_llm.calls import answer_text, chat_completion, has_text, listed_calls
 from sgdx_llm.messages import decode_arguments
 
-from .data import Json, ToolSet
+from .data import Json, Project
 from .skills import skill_called
 
 ANSWERS = "answers.jsonl"  # what a run keeps beside its predictions
@@ -65,22 +65,22 @@ class PredictionFile(NamedTuple):
     predictions: Sequence[Mapping[str, Prediction]]
 
 
-def read_predictions(folder: Path, tool_set: ToolSet) -> dict[str, PredictionFile]:
+def read_predictions(folder: Path, project: Project) -> dict[str, PredictionFile]:
     """Read the file of each variant that has one in a folder; none may lack or repeat a case."""
     if not folder.is_dir():
         raise SgdxError(f"{folder}: found no folder, expected one with VARIANT.jsonl")
     paths = {path.stem: path for path in sorted(folder.glob("*.jsonl")) if path.name != ANSWERS}
-    if unknown := sorted(paths.keys() - tool_set.variants):
-        names = ", ".join(tool_set.variants)
-        raise SgdxError(f"{paths[unknown[0]]}: no such variant in {tool_set.path}: it has {names}")
+    if unknown := sorted(paths.keys() - project.variants):
+        names = ", ".join(project.variants)
+        raise SgdxError(f"{paths[unknown[0]]}: no such variant in {project.path}: it has {names}")
     if not paths:
         raise SgdxError(
-            f"{folder}: found no predictions, expected {next(iter(tool_set.variants))}.jsonl"
+            f"{folder}: found no predictions, expected {next(iter(project.variants))}.jsonl"
         )
-    return {n: read_prediction_file(paths[n], tool_set) for n in tool_set.variants if n in paths}
+    return {n: read_prediction_file(paths[n], project) for n in project.variants if n in paths}
 
 
-def read_prediction_file(path: Path, tool_set: ToolSet) -> PredictionFile:
+def read_prediction_file(path: Path, project: Project) -> PredictionFile:
     """Read the predictions under one variant, whose name the file has."""
     predictions = []
     lines, header = read_prediction_lines(path, variant=path.stem)
@@ -94,17 +94,17 @@ def read_prediction_file(path: Path, tool_set: ToolSet) -> PredictionFile:
         if prediction.variant != path.stem:
             raise SgdxError(f"{where}: variant is {prediction.variant!r}, expected {path.stem!r}")
         predictions.append((where, prediction))
-    return PredictionFile(header, by_run(predictions, tool_set, str(path)))
+    return PredictionFile(header, by_run(predictions, project, str(path)))
 
 
-def drop_other_variants(folder: Path, tool_set: ToolSet) -> None:
+def drop_other_variants(folder: Path, project: Project) -> None:
     """Remove our predictions under variants that the tools no longer have; answers are kept."""
     for path in folder.glob("*.jsonl"):
-        if path.name != ANSWERS and path.stem not in tool_set.variants:
+        if path.name != ANSWERS and path.stem not in project.variants:
             remove(path)
 
 
-def predictions_from_rows(rows: Iterable[Any], tool_set: ToolSet) -> dict[str, PredictionFile]:
+def predictions_from_rows(rows: Iterable[Any], project: Project) -> dict[str, PredictionFile]:
     """Predictions of several variants from rows, such as dicts."""
     predictions: dict[str, list[tuple[str, Prediction]]] = {}
     for number, row in enumerate(rows, 1):
@@ -114,26 +114,26 @@ def predictions_from_rows(rows: Iterable[Any], tool_set: ToolSet) -> dict[str, P
             check_value([call.arguments for call in prediction.calls])
         except ValueError as error:
             raise SgdxError(f"{where}: {error}") from None
-        if prediction.variant not in tool_set.variants:
-            raise SgdxError(f"{where}: found no variant {prediction.variant!r} in {tool_set.path}")
+        if prediction.variant not in project.variants:
+            raise SgdxError(f"{where}: found no variant {prediction.variant!r} in {project.path}")
         predictions.setdefault(prediction.variant, []).append((where, prediction))
     if not predictions:
         raise SgdxError("predictions: found no rows, expected one for each case")
     return {
         name: PredictionFile(
-            NO_HEADER, by_run(predictions[name], tool_set, f"predictions for {name}")
+            NO_HEADER, by_run(predictions[name], project, f"predictions for {name}")
         )
-        for name in tool_set.variants
+        for name in project.variants
         if name in predictions
     }
 
 
 def by_run(
-    predictions: Iterable[tuple[str, Prediction]], tool_set: ToolSet, whose: str
+    predictions: Iterable[tuple[str, Prediction]], project: Project, whose: str
 ) -> list[dict[str, Prediction]]:
     """The predictions of each run by case, of those that errors name by where each stands."""
-    ids = {case.id for case in tool_set.cases}
-    others = {case.id for case in tool_set.all_cases} - ids
+    ids = {case.id for case in project.cases}
+    others = {case.id for case in project.all_cases} - ids
     runs: dict[int, dict[str, Prediction]] = {}
     for where, prediction in predictions:
         if prediction.id in others:
@@ -143,7 +143,7 @@ def by_run(
         run = runs.setdefault(prediction.repeat, {})
         if prediction.id in run:
             raise SgdxError(f"{where}: found case {prediction.id!r} twice, expected it once")
-        if tool_set.source.form == "skills":  # whatever else a call says is not looked at
+        if project.source.form == "skills":  # whatever else a call says is not looked at
             calls = tuple(
                 MadeCall(skill_called(call.name, call.arguments)) for call in prediction.calls
             )

@@ -18,7 +18,7 @@ from sgdx_dataset.io.files import HTML_MARK, write_bytes
 from sgdx_eval.tables import percent
 from sgdx_eval.tasks.tools import TOOL_METRICS
 
-from .data import Json, ToolSet
+from .data import Json, Project
 from .elements import blamed, changed_elements, differences
 from .explain import message_text
 from .scoring import Scored
@@ -30,22 +30,22 @@ _MOST_ELEMENTS, _MOST_PAIRS = 20, 20
 
 
 def write_report(
-    tool_set: ToolSet, models: Mapping[str, tuple[Scored, Verdict | None]], output: Path
+    project: Project, models: Mapping[str, tuple[Scored, Verdict | None]], output: Path
 ) -> None:
     """Write the page of one or several models, each with its verdict if there is one."""
     # No text of others ends the element that holds the data.
-    data = msgspec.json.encode(_content(tool_set, models)).decode().replace("<", "\\u003c")
-    title = html.escape(f"{Path(tool_set.path).resolve().name} under other words")
+    data = msgspec.json.encode(_content(project, models)).decode().replace("<", "\\u003c")
+    title = html.escape(f"{Path(project.path).resolve().name} under other words")
     page = Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(TITLE=title, DATA=data)
     write_bytes(output, page.encode(), mark=HTML_MARK)
 
 
 def _content(
-    tool_set: ToolSet, models: Mapping[str, tuple[Scored, Verdict | None]]
+    project: Project, models: Mapping[str, tuple[Scored, Verdict | None]]
 ) -> dict[str, Any]:
     """What the page shows, with every text that stands in many places once, in ``texts``."""
     texts: dict[str, int] = {}
-    words = {name: changed_elements(tool_set, name) for name in tool_set.variants}
+    words = {name: changed_elements(project, name) for name in project.variants}
     places = {name: {element: i for i, element in enumerate(words[name])} for name in words}
     cases: list[dict[str, Any]] = [
         {
@@ -54,7 +54,7 @@ def _content(
             "tools": sorted({call.name for call in case.expect or ()}),
             "cells": {},
         }
-        for case in tool_set.cases
+        for case in project.cases
     ]
 
     def positions(calls: Sequence[Json] | None) -> list[int]:
@@ -64,7 +64,7 @@ def _content(
     for model, (scored, _) in models.items():
         for name, outcomes in scored.outcomes.items():
             runs = scored.is_right[name]
-            for i, (case, shown, outcome) in enumerate(zip(tool_set.cases, cases, outcomes)):
+            for i, (case, shown, outcome) in enumerate(zip(project.cases, cases, outcomes)):
                 # What became of a case; where `made` is not there, it is what is expected.
                 cell: dict[str, Any] = {"is": "right" if outcome.is_right else "wrong"}
                 cell["expected"] = positions(outcome.expected)
@@ -82,14 +82,14 @@ def _content(
                     found = sorted(blamed(*how, words[name]))
                     cell["blamed"] = [places[name][element] for element in found]
     return {
-        "variants": list(tool_set.variants),
+        "variants": list(project.variants),
         "models": [_model(name, *of_model) for name, of_model in models.items()],
         "words": {
             name: [[tool, path, *changed.values()] for (tool, path), changed in of.items()]
             for name, of in words.items()
         },
         "cases": cases,
-        "left_out": dict(tool_set.left_out),
+        "left_out": dict(project.left_out),
         "texts": list(texts),
     }
 

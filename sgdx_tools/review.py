@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import HTML_MARK, read_input, write_bytes
+from sgdx_dataset.io.files import HTML_MARK, is_written, read_input, write_bytes
 
 from .data import ElementId, Tool
 from .pool import KINDS, ElementPool, Pool, check_pool
@@ -58,7 +58,10 @@ def write_table(
     The page has a title and a text above its table, whose columns have other heads, and whose cells
     ``show`` gives of a line.
     """
-    write_bytes(folder / TSV, "".join(map(_row, [columns, *lines])).encode(), renews)
+    table, content = folder / TSV, "".join(map(_row, [columns, *lines])).encode()
+    if not renews and table.is_file() and (table.read_bytes() == content or not is_written(table)):
+        return []  # the same, or struck out by a person
+    write_bytes(table, content, renews)
     rows, before = [], [""]
     for line in lines:
         *first, last = show(line)
@@ -115,8 +118,8 @@ def write_review(folder: Path, tools: Mapping[str, Tool], pool: Pool, made_by: s
     text = (
         f"{len(lines)} new names and descriptions by {made_by or 'a file'}, each beside the "
         "original. Does each mean the same, and could somebody use the tool by it? Give the saved "
-        "table to sgdx tools reword FOLDER --review review.tsv --output FOLDER/variants, or to "
-        "variants: {review: review.tsv} in sgdx.yaml."
+        "table to variants: {review: review.tsv} in sgdx.yaml, or to sgdx tools reword FOLDER "
+        "--with review:review.tsv --output FOLDER/variants."
     )
     heads = ("tool and parameter", "kind", "original", "reworded")
     title = "New words, for review"

@@ -22,9 +22,8 @@ from sgdx_metric.units import Items, Scores
 from sgdx_metric.variants import ORIGINAL, floor_of
 from sgdx_metric.version import __version__
 
-from .data import Case, Rule, ToolSet, digest
+from .data import Case, Project, Rule, digest
 from .elements import Outcome, confusion, rank_elements
-from .folder import read_tool_set
 from .predictions import PredictionFile, predictions_from_rows, read_predictions
 from .renaming import WordedTools
 from .values import as_expected, fault
@@ -52,7 +51,7 @@ class Scored(NamedTuple):
 
 
 def score(
-    cases: str | Path | ToolSet,
+    cases: str | Path | Project,
     predictions: Any,
     *,
     rules: Rule | None = None,
@@ -60,7 +59,7 @@ def score(
     """Score the calls that were made under each variant.
 
     Args:
-        cases: A folder of tools, or what ``folder.read_tool_set`` made of one.
+        cases: A folder of tools or a file ``sgdx.yaml``, or what ``project.load`` made of one.
         predictions: A folder with ``VARIANT.jsonl`` files, or rows ``{"id", "variant", "calls":
             [{"name", "arguments"}]}`` in the names of the variant that ``variant`` says.
         rules: How values are compared: "exact" or "fuzzy"; None for what the folder's
@@ -84,53 +83,55 @@ def score(
     Raises:
         SgdxError: A file or row is malformed, or the rows do not fit the cases.
     """
-    tool_set = cases if isinstance(cases, ToolSet) else read_tool_set(Path(cases))
+    from .project import load
+
+    project = cases if isinstance(cases, Project) else load(Path(cases))
     files = (
-        read_predictions(Path(predictions), tool_set)
+        read_predictions(Path(predictions), project)
         if isinstance(predictions, str | Path)
-        else predictions_from_rows(predictions, tool_set)
+        else predictions_from_rows(predictions, project)
     )
-    return score_files(tool_set, files, rules).result
+    return score_files(project, files, rules).result
 
 
 def score_files(
-    tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule | None = None
+    project: Project, files: Mapping[str, PredictionFile], rules: Rule | None = None
 ) -> Scored:
     """Score predictions that were read or made."""
     for name, file in files.items():  # of other tools or words, or of different systems
-        shown, own = tool_set.digest(name), file.header.data
+        shown, own = project.digest(name), file.header.data
         if own not in (None, shown):
             raise SgdxError(
                 f"predictions for {name}: were made from other tools, words or conversations than "
-                f"those of {tool_set.path}: found {own}, expected {shown}; run again"
+                f"those of {project.path}: found {own}, expected {shown}; run again"
             )
     check_one_system({name: file.header for name, file in files.items()})
-    rules = rules or tool_set.source.rules
+    rules = rules or project.source.rules
     worded = {
-        name: WordedTools(tool_set.tools, tool_set.variants[name])
+        name: WordedTools(project.tools, project.variants[name])
         for name in dict.fromkeys([ORIGINAL, *files])
     }
     outcomes = {
-        name: score_variant(tool_set.cases, worded[name], file, rules, tool_set.gone.get(name, {}))
+        name: score_variant(project.cases, worded[name], file, rules, project.gone.get(name, {}))
         for name, file in files.items()
     }
-    dialogues = [f"d {c.dialogue}" if c.dialogue else f"c {c.id}" for c in tool_set.cases]
-    runs, scores = _scores(tool_set.cases, dialogues, outcomes)
-    unreviewed = sum(case.unreviewed for case in tool_set.cases)
+    dialogues = [f"d {c.dialogue}" if c.dialogue else f"c {c.id}" for c in project.cases]
+    runs, scores = _scores(project.cases, dialogues, outcomes)
+    unreviewed = sum(case.unreviewed for case in project.cases)
     first_runs = {name: of_variant[0] for name, of_variant in outcomes.items()}
     is_right = {name: rows == 1 for name, rows in zip(files, runs[RIGHT])}
     of_words = {name: of for name, of in first_runs.items() if not floor_of(name)}
-    elements, looked_at = rank_elements(tool_set, worded, of_words, rules)
+    elements, looked_at = rank_elements(project, worded, of_words, rules)
     gone = {
         case: f"{name}: {why}"
-        for name, whys in tool_set.gone.items()
+        for name, whys in project.gone.items()
         for case, why in (whys.items() if name in files else ())
     }
-    lost_tools = _lost_tools(tool_set.cases, of_words)
+    lost_tools = _lost_tools(project.cases, of_words)
     counts: dict[str, Any] = {
         "elements": elements,
         "looked_at": looked_at,
-        "confusion": confusion(tool_set.cases, worded, first_runs),
+        "confusion": confusion(project.cases, worded, first_runs),
         "noise": {
             name: _noise(is_right[name], is_right.get(ORIGINAL))
             | {"sensitivity": mean_defined(variation(of_variant))}
@@ -143,24 +144,24 @@ def score_files(
             if (spent := file.header.counts.get("per_answer"))
         },
         "cases": {
-            "all": len(tool_set.cases),
-            "call": sum(case.expect is not None for case in tool_set.cases),
-            "no_call": sum(case.expect is None for case in tool_set.cases),
+            "all": len(project.cases),
+            "call": sum(case.expect is not None for case in project.cases),
+            "no_call": sum(case.expect is None for case in project.cases),
             "dialogues": len(set(dialogues)),
             **({"unreviewed": unreviewed} if unreviewed else {}),
         },
-        **({"left_out": dict(tool_set.left_out)} if tool_set.left_out else {}),
+        **({"left_out": dict(project.left_out)} if project.left_out else {}),
         **({"gone": gone} if gone else {}),
         **({"lost_tools": lost_tools} if lost_tools else {}),
         "unread": {
             name: sum(p.unread for run in file.predictions for p in run.values())
             for name, file in files.items()
         },
-        "valid": {name: _valid(worded[name], tool_set.cases, files[name]) for name in files},
+        "valid": {name: _valid(worded[name], project.cases, files[name]) for name in files},
     }
     result = Result(
         task="tools",
-        signature=_signature(tool_set, files, rules),
+        signature=_signature(project, files, rules),
         figures=figures(scores, TOOL_METRICS),
         systems={name: msgspec.to_builtins(file.header) for name, file in files.items()},
         counts=counts,
@@ -282,20 +283,20 @@ def _scores(
     return runs, Scores(list(outcomes), items, known)
 
 
-def _signature(tool_set: ToolSet, files: Mapping[str, PredictionFile], rules: Rule) -> str:
+def _signature(project: Project, files: Mapping[str, PredictionFile], rules: Rule) -> str:
     """The line ``sgdx_tools|key:value|...``, with digests of all tools, cases and words."""
-    makers = {tool_set.variants[name].made_by for name in files if name != ORIGINAL}
+    makers = {project.variants[name].made_by for name in files if name != ORIGINAL}
     distractors = {str(file.header.system.get("distractors", 0)) for file in files.values()} - {"0"}
     reads_texts = any(file.header.system.get("text_calls") for file in files.values())
     made_elsewhere = any(file.header.data is None for file in files.values())
     parts = {
         "variants": "+".join(
-            name if name == ORIGINAL else f"{name}@{tool_set.variants[name].digest()}"
+            name if name == ORIGINAL else f"{name}@{project.variants[name].digest()}"
             for name in files
         ),
         **({"reworded-by": "+".join(sorted(m or "unknown" for m in makers))} if makers else {}),
-        "tools": f"{len(tool_set.tools)}@{digest(tool_set.tools.values())}",
-        "cases": f"{len(tool_set.cases)}@{digest(tool_set.cases)}",
+        "tools": f"{len(project.tools)}@{digest(project.tools.values())}",
+        "cases": f"{len(project.cases)}@{digest(project.cases)}",
         **({"distractors": "+".join(sorted(distractors))} if distractors else {}),
         **({"text-calls": "read"} if reads_texts else {}),
         "repeats": max(len(file.predictions) for file in files.values()),

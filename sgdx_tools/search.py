@@ -28,7 +28,7 @@ from sgdx_metric.figures import figures
 from sgdx_metric.result import Result
 from sgdx_metric.units import Items, Scores
 
-from .data import Case, Tool, ToolSet, digest
+from .data import Case, Project, Tool, digest
 from .renaming import WordedTools
 from .scoring import signature_line
 
@@ -51,11 +51,11 @@ class Searched(NamedTuple):
     items: Scores
 
 
-def search(tool_set: ToolSet, ranker: Ranker, name: str) -> Searched:
+def search(project: Project, ranker: Ranker, name: str) -> Searched:
     """Rank all tools for each case that expects a call, under every variant.
 
     Args:
-        tool_set: Tools, cases and variants.
+        project: Tools, cases and variants.
         ranker: Scores documents for queries; `name` is what the signature calls it.
 
     Returns:
@@ -69,21 +69,17 @@ def search(tool_set: ToolSet, ranker: Ranker, name: str) -> Searched:
     Raises:
         SgdxError: No case expects a call.
     """
-    cases = [case for case in tool_set.cases if case.expect]
+    cases = [case for case in project.cases if case.expect]
     if not cases:
-        raise SgdxError(
-            f"{tool_set.path}: found no case that expects a call, expected one at least"
-        )
+        raise SgdxError(f"{project.path}: found no case that expects a call, expected one at least")
     queries = [query(case) for case in cases]
-    variants = list(tool_set.variants)
+    variants = list(project.variants)
     # The rank of each expected tool, by variant, and which case expects which tool.
     expected = [(i, call.name) for i, case in enumerate(cases) for call in case.expect or ()]
     of_case = np.array([i for i, _ in expected])
     ranks = np.stack(
         [
-            _ranks(
-                WordedTools(tool_set.tools, tool_set.variants[variant]), queries, expected, ranker
-            )
+            _ranks(WordedTools(project.tools, project.variants[variant]), queries, expected, ranker)
             for variant in variants
         ]
     )  # [variants, expected tools]
@@ -103,15 +99,15 @@ def search(tool_set: ToolSet, ranker: Ranker, name: str) -> Searched:
     wordless = {
         name: sum(not words_of(document(worded.tool(tool))) for tool in worded.shown(None))
         for name, worded in (
-            (name, WordedTools(tool_set.tools, tool_set.variants[name])) for name in variants
+            (name, WordedTools(project.tools, project.variants[name])) for name in variants
         )
     }
     result = Result(
         task="search",
-        signature=_signature(tool_set, cases, name),
+        signature=_signature(project, cases, name),
         figures=figures(scores, SEARCH_METRICS),
         counts={
-            "tools": _by_tool(tool_set, [tool for _, tool in expected], ranks),
+            "tools": _by_tool(project, [tool for _, tool in expected], ranks),
             "cases": {"all": len(cases), "dialogues": len(set(dialogues))},
             "words": {"queries_without": unsaid, "tools_without": wordless},
         },
@@ -246,16 +242,16 @@ def _ranks(
     return np.asarray((scores[rows] >= own[:, None]).sum(axis=1))
 
 
-def _by_tool(tool_set: ToolSet, expected: Sequence[str], ranks: Ints) -> list[dict[str, Any]]:
+def _by_tool(project: Project, expected: Sequence[str], ranks: Ints) -> list[dict[str, Any]]:
     """The mean rank of each tool under the original and another variant, the worst loss first."""
     rows = []
     tools = np.array(expected)
-    for i, (name, variant) in enumerate(tool_set.variants.items()):
-        worded = WordedTools(tool_set.tools, variant)
+    for i, (name, variant) in enumerate(project.variants.items()):
+        worded = WordedTools(project.tools, variant)
         for tool in dict.fromkeys(expected) if i else ():
             is_tool = tools == tool
             before, after = (float(of[is_tool].mean()) for of in (ranks[0], ranks[i]))
-            old, new = tool_set.tools[tool], worded.tool(tool)
+            old, new = project.tools[tool], worded.tool(tool)
             rows.append(
                 {
                     "variant": name,
@@ -270,14 +266,14 @@ def _by_tool(tool_set: ToolSet, expected: Sequence[str], ranks: Ints) -> list[di
     return sorted(rows, key=lambda row: row["rank"] - row["new_rank"])
 
 
-def _signature(tool_set: ToolSet, cases: Sequence[Case], ranker: str) -> str:
+def _signature(project: Project, cases: Sequence[Case], ranker: str) -> str:
     """The line ``sgdx_tools_search|key:value|...``, with digests of all tools, cases and words."""
     parts = {
         "variants": "+".join(
             f"{name}@{variant.digest()}" if variant.tools or variant.version else name
-            for name, variant in tool_set.variants.items()
+            for name, variant in project.variants.items()
         ),
-        "tools": f"{len(tool_set.tools)}@{digest(tool_set.tools.values())}",
+        "tools": f"{len(project.tools)}@{digest(project.tools.values())}",
         "cases": f"{len(cases)}@{digest(cases)}",
         "ranker": ranker,
         "query": "all-user-turns",

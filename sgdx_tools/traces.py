@@ -19,9 +19,9 @@ from sgdx_dataset.io.files import locked, read_input, write_bytes
 from sgdx_llm.calls import chat_completion
 from sgdx_llm.messages import conversation_of
 
-from .data import Case, ExpectedCall, Json, digest
+from .data import Case, ExpectedCall, Json, Project, digest
 from .explain import calls_text, message_text
-from .folder import CASES, TOOLS, check_case, read_tool_set, read_tools
+from .folder import check_case, read_cases
 from .logs import ERRORS, Asked, read_records
 from .predictions import beginning, read_calls
 from .review import TSV, read_table, write_table
@@ -35,16 +35,16 @@ _COLUMNS = ("id", "said", "expected", "table")
 _TITLE = "Cases of traces and of models, for review"
 _TEXT = """What was called in each conversation, or what the model that wrote it wants called. A
 case expects these calls: are they right? Strike out the cases in which they are not, or mend them
-in cases.jsonl. Give the saved table to sgdx tools cases FOLDER --review review.tsv."""
+in cases.jsonl. Give the saved table to sgdx tools cases, with --review review.tsv."""
 
 
-def add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """Add the cases of traces to a folder's; the paths that are written, and notes.
+def add_traces(project: Project, traces: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """Add the cases of traces to a project's; the paths that are written, and notes.
 
     The notes say what became of every record. ``SgdxError`` says why there is no case at all.
     """
     counts, notes = Counter[str](), list[str]()
-    tools = [{"function": {"name": name}} for name in read_tools(folder / TOOLS)]
+    tools = [{"function": {"name": name}} for name in project.tools]
 
     def found() -> Iterator[tuple[str, Case]]:
         for path in traces:
@@ -58,11 +58,11 @@ def add_traces(folder: Path, traces: Sequence[Path]) -> tuple[list[Path], list[s
                     counts["left out"] += 1
                     notes.append(f"left out: {error}")
 
-    return add_cases(folder, found(), counts, notes, ", ".join(map(str, traces)))
+    return add_cases(project, found(), counts, notes, ", ".join(map(str, traces)))
 
 
 def add_cases(
-    folder: Path,
+    project: Project,
     found: Iterable[tuple[str, Case]],
     counts: Counter[str],
     notes: list[str],
@@ -72,15 +72,16 @@ def add_cases(
 
     `counts` and `notes` say what was found besides, and `whose` where all of it is from.
     """
+    folder = project.cases_file.parent
     with locked(folder):
-        tool_set = read_tool_set(folder)
+        project = _with_cases(project)
         table = folder / REVIEW / TSV
-        unreviewed = {case.id for case in tool_set.all_cases if case.unreviewed}
+        unreviewed = {case.id for case in project.all_cases if case.unreviewed}
         rows = [row for _, row in read_table(table, _COLUMNS)] if table.exists() else []
         if rows and _table(rows[0]) == digest(sorted(unreviewed)) and len(rows) < len(unreviewed):
             struck = f"found {len(unreviewed) - len(rows)} lines struck out, which would be lost"
             raise SgdxError(f"{table}: {struck}: expected that --review took it")
-        cases = {case.id: case for case in tool_set.all_cases}
+        cases = {case.id: case for case in project.all_cases}
         # What a person has reviewed stays as it is, whatever was called in the same conversation.
         reviewed = {_digest(case.messages) for case in cases.values() if not case.unreviewed}
         known = {_key(case) for case in cases.values()}
@@ -88,7 +89,7 @@ def add_cases(
         gone = {*_struck(folder).splitlines()}
         for place, case in found:
             try:
-                check_case(case, tool_set.tools, place)
+                check_case(case, project.tools, place)
             except SgdxError as error:
                 counts["left out"] += 1
                 notes.append(f"left out: {error}")
@@ -110,18 +111,26 @@ def add_cases(
         if not counts["new cases"] + counts["known already"] + counts["struck out before"]:
             why = f"{said}; {notes[0]}" if notes else said or "the files are empty"
             raise SgdxError(f"{whose}: found no case: {why}")
-        return _write(folder, list(cases.values())), [*notes, f"read: {said}"]
+        return _write(project.cases_file, list(cases.values())), [*notes, f"read: {said}"]
 
 
-def review_cases(folder: Path, table: Path) -> int:
+def _with_cases(project: Project) -> Project:
+    """A project with the cases that its file has now."""
+    path = project.cases_file
+    cases = read_cases(path, project.tools) if path.exists() else ()
+    return msgspec.structs.replace(project, cases=cases, all_cases=cases)
+
+
+def review_cases(project: Project, table: Path) -> int:
     """Take the cases that are left in a table as reviewed, and drop those that are not."""
+    folder = project.cases_file.parent
     with locked(folder):
-        tool_set = read_tool_set(folder)
+        project = _with_cases(project)
         rows = [row for _, row in read_table(table, _COLUMNS)]
         left = {row[0] for row in rows}
-        if unknown := sorted(left - {case.id for case in tool_set.all_cases}):
-            raise SgdxError(f"{table}: case {unknown[0]} is not in {folder / CASES}")
-        unreviewed = sorted(case.id for case in tool_set.all_cases if case.unreviewed)
+        if unknown := sorted(left - {case.id for case in project.all_cases}):
+            raise SgdxError(f"{table}: case {unknown[0]} is not in {project.cases_file}")
+        unreviewed = sorted(case.id for case in project.all_cases if case.unreviewed)
         is_last = table.resolve() == (folder / REVIEW / TSV).resolve()
         if {*map(_table, rows)} != {digest(unreviewed)} and (rows or not is_last):
             expected = f"expected the last one, of {folder / REVIEW}"
@@ -130,28 +139,28 @@ def review_cases(folder: Path, table: Path) -> int:
             if mark != _mark(mark.partition(".")[0], said, expected):
                 raise SgdxError(
                     f"{table}: case {name}: found {expected!r:.100} and other words than the table "
-                    f"had, expected them unchanged; mend the case in {folder / CASES}"
+                    f"had, expected them unchanged; mend the case in {project.cases_file}"
                 )
         kept, struck = list[Case](), _struck(folder)
-        for case in tool_set.all_cases:
+        for case in project.all_cases:
             if not case.unreviewed or case.id in left:
                 kept.append(msgspec.structs.replace(case, unreviewed=False))
             else:
                 struck += _key(case) + b"\n"
         # First what was struck out, so that nothing of a review is lost in between.
         write_bytes(folder / REVIEW / STRUCK, struck, renews=True)
-        write_bytes(folder / CASES, msgspec.json.Encoder().encode_lines(kept), renews=True)
+        write_bytes(project.cases_file, msgspec.json.Encoder().encode_lines(kept), renews=True)
     return len(kept)
 
 
-def _write(folder: Path, cases: Sequence[Case]) -> list[Path]:
-    write_bytes(folder / CASES, msgspec.json.Encoder().encode_lines(cases), renews=True)
+def _write(path: Path, cases: Sequence[Case]) -> list[Path]:
+    write_bytes(path, msgspec.json.Encoder().encode_lines(cases), renews=True)
     unreviewed = [case for case in cases if case.unreviewed]
     table = digest(sorted(case.id for case in unreviewed))
     lines = [_line(case, table) for case in unreviewed]
-    heads, place = _COLUMNS[:3], folder / REVIEW
+    heads, place = _COLUMNS[:3], path.parent / REVIEW
     written = write_table(place, _COLUMNS, lines, _TITLE, _TEXT, heads, lambda line: line[:3], True)
-    return [folder / CASES, *written]
+    return [path, *written]
 
 
 def _line(case: Case, table: str) -> tuple[str, str, str, str]:

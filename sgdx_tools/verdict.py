@@ -6,27 +6,23 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cache
 from math import ceil, isfinite, log, log10, sqrt
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
-from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import pretty_json
 from sgdx_eval.tables import interval, percent
 from sgdx_metric.result import Result, reworded_variants
 from sgdx_metric.statistics import TOLERANCE, Sample, drop, intervals
 from sgdx_metric.variants import ORIGINAL
 
-from .data import ToolSet
+from .data import Project
+from .keys import Gate
 from .predictions import PredictionFile
 from .versions import MADE_BY
 
 # The share of cases left out, or of answers unread, above which nothing is told.
 _MOST_LACKING = 0.1
-
-
-Depth = Literal["recall@1", "recall@3", "recall@5", "recall@10"]
 
 
 class End(StrEnum):
@@ -36,32 +32,6 @@ class End(StrEnum):
     PASSED = "passed"
     UNCLEAR = "unclear"
     CANNOT_TELL = "cannot tell"
-
-
-class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What makes a test fail, and what a search for tools; in points."""
-
-    # The loss that is allowed; without it a test has no verdict.
-    max_drop: float | None = None
-    # Whether what is unclear ends with 2.
-    strict: bool = False
-    # The cases that have to be right under the original words, in percent.
-    min_right: float = 0.0
-    # A case that cannot be right under new tools is lost, or left out if that is allowed.
-    left_out: Literal["lost", "allow"] = "lost"
-    # Of the depths that `sgdx tools search` judges, the loss that is too much.
-    search: dict[Depth, float] = {}
-
-    def check(self, where: str) -> None:
-        """Refuse limits that are no numbers of points, and a gate that judges nothing."""
-        limits = {str(key): limit for key, limit in self.search.items()}
-        limits["min_right"] = self.min_right
-        if self.max_drop is not None:
-            limits["max_drop"] = self.max_drop
-        elif not self.search:
-            raise SgdxError(f"{where}: found nothing to judge, expected max_drop or search")
-        for key, limit in limits.items():
-            check_limit(limit, f"{where}: {key}")
 
 
 class Verdict(NamedTuple):
@@ -113,14 +83,8 @@ def cannot_tell(why: str) -> Verdict:
     return Verdict(End.CANNOT_TELL, why)
 
 
-def check_limit(limit: float, where: str) -> None:
-    """Refuse a limit that is no number of points."""
-    if not 0 <= limit <= 100:  # nor is NaN
-        raise SgdxError(f"{where}: found {limit:g}, expected points from 0 to 100")
-
-
 def judge(
-    tool_set: ToolSet, files: Mapping[str, PredictionFile], result: Result, gate: Gate
+    project: Project, files: Mapping[str, PredictionFile], result: Result, gate: Gate
 ) -> Verdict:
     """Whether fewer cases are right under other words, by more than a limit in points.
 
@@ -133,7 +97,7 @@ def judge(
     if ORIGINAL not in files or not reworded:
         found = f"found answers under {', '.join(files)} alone"
         return cannot_tell(f"{found}, expected {ORIGINAL} and others")
-    others = [tool_set.variants[name] for name in reworded]
+    others = [project.variants[name] for name in files if name != ORIGINAL]
     if not any(variant.tools or variant.version for variant in others):
         if all(variant.made_by == MADE_BY for variant in others):
             return Verdict(End.PASSED, "the other version of the tools is the same", loss=0.0)
@@ -143,8 +107,8 @@ def judge(
         unread, answers = result.counts["unread"][name], sum(map(len, file.predictions))
         if unread > _MOST_LACKING * answers:
             return cannot_tell(f"{unread} of {answers} answers under {name} are unread")
-    left_out = len(tool_set.left_out)
-    everything = len(tool_set.cases) + left_out
+    left_out = len(project.left_out)
+    everything = len(project.cases) + left_out
     if left_out > _MOST_LACKING * everything:
         why = f"{left_out} of {everything} cases are left out, since they cannot be right any more"
         return cannot_tell(why)
@@ -174,6 +138,12 @@ def qualifiers(result: Result) -> list[str]:
         if found:
             said.append(f"{found} texts under {name} look like calls, and count as none")
     return said
+
+
+def judge_search(result: Result, gate: Gate, max_drop: float | None = None) -> dict[str, Verdict]:
+    """The verdict on each depth of a search that a gate has, or on recall@5 by one limit."""
+    limits = gate.search if max_drop is None else {"recall@5": max_drop}
+    return {str(of): judge_loss(of, result, limit, gate.strict) for of, limit in limits.items()}
 
 
 def judge_loss(metric: str, result: Result, max_drop: float, strict: bool = False) -> Verdict:
@@ -250,10 +220,10 @@ def enough_cases(loss: float, changed: float, limit: float) -> int | None:
     return step * ceil(number / step)
 
 
-def power(tool_set: ToolSet, max_drop: float) -> str:
+def power(project: Project, max_drop: float) -> str:
     """What so many cases can show, in a sentence, before any model is asked."""
-    count = len({case.dialogue or case.id for case in tool_set.cases})
-    of = "cases" if count == len(tool_set.cases) else "dialogues"
+    count = len({case.dialogue or case.id for case in project.cases})
+    of = "cases" if count == len(project.cases) else "dialogues"
     least = least_loss(count, max_drop / 100)
     if least is None:
         needed = fewest(max_drop / 100) if max_drop < 100 else "more"

@@ -217,33 +217,15 @@ def write_bytes(target: Path, content: bytes, renews: bool = False, mark: bytes 
         staging.write_bytes(content)
 
 
-def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files of a folder by their names; what sgdx wrote there before is removed.
-
-    All is refused before anything is written, and what others wrote there stays.
-    """
-    for name in files:
-        check_output(folder / name)
-    if folder.exists():
-        for name, content in files.items():
-            write_bytes(folder / name, content)
-        for old in _files(folder):
-            if old.relative_to(folder).as_posix() not in files:
-                remove(old)
-        return
-    with staged(folder) as staging:
-        for name, content in files.items():
-            (staging / name).parent.mkdir(parents=True, exist_ok=True)
-            (staging / name).write_bytes(content)
-
-
 @contextmanager
 def run_folder(folder: Path) -> Iterator[None]:
     """Keep a list in a folder of what is written into it, so that nothing else is ever replaced."""
     is_new = not folder.exists()
-    if _run_of(folder / _WRITTEN) is None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / _WRITTEN).touch()
+    if _run_of(folder / _WRITTEN) is not None:
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _WRITTEN).touch()
     try:
         yield
     finally:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
+import msgspec.inspect
 import yaml
 
-from .errors import SgdxError
+from .errors import SgdxError, one_of
 from .json import first_repeated
 
 MAX_DEPTH = 200  # lists or mappings in each other
@@ -19,13 +21,67 @@ Parsed = TypeVar("Parsed")
 
 
 def parse_yaml(data: bytes, kind: type[Parsed], path: str) -> Parsed:
-    """Parse YAML of a given type; texts are converted to the numbers that the type asks for."""
+    """Parse YAML of a given type; texts are converted to the numbers that the type asks for.
+
+    Errors name the line and the key. A type may have earlier names of its keys, as ``BEFORE``.
+    """
     try:
         _checked(data, yaml.CSafeLoader(data))
         # Not strict, because YAML 1.1 reads 1e-4 as a string.
         return msgspec.yaml.decode(data, type=kind, strict=False)
+    except msgspec.ValidationError as error:
+        said, _, at = str(error).partition(" - at ")
+        steps = [key or int(i) for key, i in re.findall(r"\.([^.\[\]`]+)|\[(\d+)\]", at)]
+        if found := re.fullmatch("Object contains unknown field `(.*)`", said):
+            key = found[1]
+            known = _known(msgspec.inspect.type_info(kind), steps)
+            before = {old: new for of in known.values() for old, new in of.items()}
+            expected = f"it is {before[key]} now" if key in before else one_of(key, [*known])
+            steps, said = [*steps, key], f"is no key, {expected}"
+        raise SgdxError(f"{path}: {place_in(data, *steps)}{said}") from None
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise SgdxError(f"{path}: {_fault(error)}") from None
+
+
+def place_in(data: bytes, *steps: str | int) -> str:
+    """Where a value stands, by keys and numbers, such as ``line 4: models[0].timeout: ``."""
+    node, line = yaml.compose(data, yaml.CSafeLoader), 0
+    for step in steps:
+        found: Any = None
+        if isinstance(node, yaml.MappingNode):
+            found = next(((k, v) for k, v in node.value if k.value == step), None)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+            found = (node.value[step],) * 2 if step < len(node.value) else None
+        if found is None:
+            break
+        line, node = found[0].start_mark.line + 1, found[1]
+    name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    return (f"line {line}: " if line else "") + (f"{name.removeprefix('.')}: " if name else "")
+
+
+def _known(kind: Any, steps: Sequence[str | int]) -> dict[str, dict[str, str]]:
+    """The keys of the mapping at a place of a type, each with the earlier names of all of them."""
+    kinds = [kind]
+    for step in (*steps, None):  # the last looks at the type itself
+        kinds = [k for of in kinds for k in (of.types if isinstance(of, _UNION) else [of])]
+        if step is None:
+            break
+        inner = []
+        for of in kinds:
+            if isinstance(of, msgspec.inspect.StructType):
+                inner += [field.type for field in of.fields if field.encode_name == step]
+            else:
+                inner += [getattr(of, part) for part in _PARTS if hasattr(of, part)]
+        kinds = inner
+    return {
+        field.encode_name: getattr(of.cls, "BEFORE", {})
+        for of in kinds
+        if isinstance(of, msgspec.inspect.StructType)
+        for field in of.fields
+    }
+
+
+_UNION, _PARTS = msgspec.inspect.UnionType, ("item_type", "value_type")
 
 
 def parse_yaml_document(data: bytes, path: str) -> Any:

@@ -19,7 +19,7 @@ from sgdx_dataset.io.files import read_input
 from sgdx_llm.functions import safe_names
 
 from ..data import Case, Json, Rule, Source, Tool, Variant
-from ..folder import CASES, SOURCE, VARIANTS, check_case, check_variant, write_tool_set
+from ..folder import CASES, SOURCE, VARIANTS, check_case, check_variant, write_project
 
 _LONGEST_LIST = 20  # lines about what was left out
 _MOST_TOOLS = 128  # which OpenAI's interface takes in one request
@@ -73,7 +73,7 @@ class Collection:
             check_case(case, self.tools, f"case {case.id}")
         for variant in self.variants:
             check_variant(variant, self.tools, self.cases, f"variant {variant.name}")
-        write_tool_set(folder, self.tools.values(), self.cases, self.source(), self.variants)
+        write_project(folder, self.tools.values(), self.cases, self.source(), self.variants)
 
     def source(self) -> Source:
         """Where the tools and cases come from."""

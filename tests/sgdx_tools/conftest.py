@@ -11,7 +11,7 @@ import pytest
 
 from sgdx_tools.__main__ import main
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
-from sgdx_tools.folder import write_tool_set
+from sgdx_tools.folder import write_project
 
 
 def objects(required: list[str] | None = None, /, **names: Any) -> Json:
@@ -114,5 +114,5 @@ def rows(changes: Iterable[tuple[str, str, list[Json]]] = ()) -> Rows:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with three tools, four cases and two variants."""
-    write_tool_set(tmp_path / "api", TOOLS, CASES, variants=[V1, V2])
+    write_project(tmp_path / "api", TOOLS, CASES, variants=[V1, V2])
     return tmp_path / "api"

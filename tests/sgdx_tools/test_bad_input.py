@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sgdx_metric.call_rules import score_case
 from sgdx_tools.data import Json
-from sgdx_tools.folder import read_tool_set
+from sgdx_tools.folder import read_project
 from sgdx_tools.predictions import MadeCall, beginning, read_calls
 
 from ..mutations import is_read, mutations
@@ -126,7 +126,7 @@ def test_a_value_of_another_kind_is_read_or_refused(name: str, folder: Path) -> 
 
     def read(data: bytes) -> None:
         path.write_bytes(b"\n".join([data, *others]))
-        read_tool_set(folder)
+        read_project(folder)
 
     @settings(max_examples=60, deadline=None)
     @given(mutations(json.loads(first)))

@@ -13,7 +13,7 @@ from sarif.loader import load_sarif_file
 from sgdx_tools import check as linter
 from sgdx_tools.check import RULES, AllEvidence, Evidence, Finding, Ranking, evidence, find, rivals
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool
-from sgdx_tools.folder import read_tool_set, write_tool_set
+from sgdx_tools.folder import read_project, write_project
 from sgdx_tools.json_schema import Element
 
 from .conftest import Capture, command, objects, user
@@ -73,7 +73,7 @@ CASES = (
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_tool_set(tmp_path / "api", TOOLS, CASES)
+    write_project(tmp_path / "api", TOOLS, CASES)
     return tmp_path / "api"
 
 
@@ -82,7 +82,7 @@ def test_the_costliest_rule_is_told_first(folder: Path, monkeypatch: pytest.Monk
     rules = {rule: Evidence(loss, loss - 1, loss + 1) for rule, loss in losses.items()}
     known = AllEvidence(rules, Ranking(0.5, 0.4, 0.6), "here")
     monkeypatch.setattr(linter, "evidence", lambda: known)
-    found = find(read_tool_set(folder))
+    found = find(read_project(folder))
     assert [finding[:3] for finding in found] == [
         ("book", "arg1", "is_numbered"),
         ("book", "when", "adds_nothing"),
@@ -90,11 +90,11 @@ def test_the_costliest_rule_is_told_first(folder: Path, monkeypatch: pytest.Monk
     ]
     assert found[0] == Finding("book", "arg1", "is_numbered", "its name 'arg1' says nothing")
     monkeypatch.setattr(linter, "evidence", lambda: AllEvidence({}, Ranking(0, 0, 0), "here"))
-    assert find(read_tool_set(folder)) == []
+    assert find(read_project(folder)) == []
 
 
 def test_a_rival_whose_words_are_said_more_is_named(folder: Path, capsys: Capture) -> None:
-    ((tool, other, margin),) = rivals(read_tool_set(folder))
+    ((tool, other, margin),) = rivals(read_project(folder))
     assert (tool, other) == ("book", "reserve_table") and margin < 0
     assert command("check", folder) == 0
     out = capsys.readouterr().out
@@ -191,6 +191,6 @@ def test_places_in_sarif_are_uris_of_files_that_exist(
     capsys.readouterr()
     server = f"{sys.executable} server.py"
     assert places(server) == {} and "sgdx.yaml" in capsys.readouterr().err
-    Path("sgdx.yaml").write_text(f"tools: {{mcp: {server}}}\n# greet\n")
+    Path("sgdx.yaml").write_text(f"tools: {{source: {server}}}\n# greet\n")
     found = places(server)
     assert found["artifactLocation"]["uri"] == "sgdx.yaml" and found["region"]["startLine"] == 2

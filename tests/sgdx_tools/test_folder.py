@@ -11,7 +11,7 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Case, ExpectedCall, Json, Source, Tool, ToolWords, Variant, Words
-from sgdx_tools.folder import read_tool_set, write_tool_set, write_variant
+from sgdx_tools.folder import read_project, write_project, write_variant
 
 from .conftest import call, objects, user
 
@@ -37,7 +37,7 @@ def line(**changes: Any) -> Json:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_tool_set(tmp_path / "api", TOOLS, CASES, Source("bfcl", {"a.json": "12"}, "fuzzy"))
+    write_project(tmp_path / "api", TOOLS, CASES, Source("bfcl", {"a.json": "12"}, "fuzzy"))
     return tmp_path / "api"
 
 
@@ -45,20 +45,20 @@ def test_a_folder_is_read_as_it_was_written(folder: Path) -> None:
     words = {"get_weather": ToolWords("forecast", parameters={"city": Words("town")})}
     variant = Variant("v1", words, "model:m")
     write_variant(folder / "variants" / "v1.json", variant)
-    tool_set = read_tool_set(folder)
-    assert list(tool_set.tools) == ["get_weather", "ping", "get_weather#2"]
-    assert list(tool_set.tools.values()) == TOOLS
-    assert list(tool_set.cases) == CASES
-    assert tool_set.variants == {"original": Variant("original"), "v1": variant}
-    assert tool_set.source == Source("bfcl", {"a.json": "12"}, "fuzzy")
+    project = read_project(folder)
+    assert list(project.tools) == ["get_weather", "ping", "get_weather#2"]
+    assert list(project.tools.values()) == TOOLS
+    assert list(project.cases) == CASES
+    assert project.variants == {"original": Variant("original"), "v1": variant}
+    assert project.source == Source("bfcl", {"a.json": "12"}, "fuzzy")
 
 
 def test_tools_alone_are_enough_and_what_is_there_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "tools.json").write_text('[{"name": "ping"}]')
-    tool_set = read_tool_set(tmp_path)
-    assert (tool_set.cases, tool_set.source.rules) == ((), "exact")
+    project = read_project(tmp_path)
+    assert (project.cases, project.source.rules) == ((), "exact")
     with pytest.raises(SgdxError, match="exists already"):
-        write_tool_set(tmp_path, TOOLS)
+        write_project(tmp_path, TOOLS)
 
 
 def calls(name: Any, arguments: Any = "{}") -> list[Json]:
@@ -96,7 +96,7 @@ def calls(name: Any, arguments: Any = "{}") -> list[Json]:
 def test_faults_of_cases_have_file_and_line(folder: Path, case: Json, place: str) -> None:
     (folder / "cases.jsonl").write_text(f"{json.dumps(line(id='c0'))}\n\n{json.dumps(case)}")
     with pytest.raises(SgdxError, match=f"cases.jsonl:3: .*{place}"):
-        read_tool_set(folder)
+        read_project(folder)
 
 
 DEEP = '[{"name": "a", "parameters": ' + '{"not":' * 5000 + "{}" + "}" * 5001 + "]"
@@ -130,7 +130,7 @@ def test_faults_of_other_files(folder: Path, name: str, content: Json, place: st
     (folder / "variants").mkdir()
     (folder / name).write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(SgdxError, match=f"{name}(:1)?: {place}"):
-        read_tool_set(folder)
+        read_project(folder)
 
 
 @pytest.mark.posix
@@ -138,4 +138,4 @@ def test_a_variant_that_is_a_pipe_is_not_waited_for(folder: Path) -> None:
     (folder / "variants").mkdir(exist_ok=True)
     os.mkfifo(folder / "variants" / "v3.json")
     with pytest.raises(SgdxError, match=r"v3.json: found something other than a file"):
-        read_tool_set(folder)
+        read_project(folder)

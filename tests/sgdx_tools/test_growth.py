@@ -21,8 +21,8 @@ from sgdx_dataset.schema import Intent, Service, Slot
 from sgdx_dataset.words import check_names
 from sgdx_metric.matchers import why_no_matcher
 from sgdx_tools.check import find
-from sgdx_tools.data import Json, Tool, ToolSet
-from sgdx_tools.folder import write_tool_set
+from sgdx_tools.data import Json, Project, Tool
+from sgdx_tools.folder import read_project, write_project
 from sgdx_tools.importing import import_source
 from sgdx_tools.json_schema import Layout
 from sgdx_tools.traces import add_traces
@@ -98,7 +98,7 @@ def document(schemas: Json, folder: Path) -> None:
 
 def log(count: int, folder: Path, name: str) -> None:
     api = folder / f"api{count}"
-    write_tool_set(api, TOOLS, CASES)
+    write_project(api, TOOLS, CASES)
     answer = {"choices": [{"message": {"role": "assistant", "content": "Hi"}}]}
     lines = (
         {
@@ -109,7 +109,7 @@ def log(count: int, folder: Path, name: str) -> None:
         for i in range(count)
     )
     (folder / "log.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    add_traces(api, [folder / "log.jsonl"])
+    add_traces(read_project(api), [folder / "log.jsonl"])
 
 
 def service(count: int) -> None:
@@ -129,7 +129,7 @@ GROWING: dict[str, tuple[int, Callable[[int, Path], object]]] = {
         objects(**{f"p{i}": {"description": f"d{i}"} for i in range(n)}))),
     "one property in many branches": (100, lambda n, _: layout(
         {"anyOf": [objects(a={"description": f"d{i}"}) for i in range(n)]})),
-    "words of many parameters": (100, lambda n, _: str(len(find(ToolSet("x", {"t": Tool(
+    "words of many parameters": (100, lambda n, _: str(len(find(Project("x", {"t": Tool(
         "t", "d", objects(**{f"p{i}": {"description": f"Text number {i}"} for i in range(n)}))
     })))) and ""),
     "a document's chain": (10, lambda n, f: document(

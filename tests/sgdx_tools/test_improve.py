@@ -11,7 +11,7 @@ import pytest
 from sgdx_eval.result import read_result
 from sgdx_tools.data import Case, ExpectedCall
 from sgdx_tools.demo import SAMPLE
-from sgdx_tools.folder import read_tool_set, write_tool_set
+from sgdx_tools.folder import read_project, write_project
 from sgdx_tools.improve import halves
 
 from ..sgdx_llm.server import Json, StandIn, call_completion, completion, serving
@@ -49,13 +49,15 @@ def tables() -> list[Case]:
 @pytest.fixture
 def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
-    write_tool_set(tmp_path / "api", TOOLS, tables())
+    write_project(tmp_path / "api", TOOLS, tables())
     return tmp_path / "api"
 
 
-def improve(api: Path, server: StandIn, by: str, *words: object) -> int:
-    asked = ("--with", by, "--model", "m", "--base-url", server.url, *words)
-    return command("improve", api, *asked, "--output", api.parent / "out")
+def improve(api: Path, server: StandIn, **words: object) -> int:
+    models = [{"model": "m", "base_url": server.url}]
+    file = api.parent / "sgdx.yaml"
+    file.write_text(json.dumps({"tools": "api", "models": models, "variants": words}))
+    return command("improve", file, "--output", api.parent / "out")
 
 
 def test_the_better_of_two_proposals_is_proved_and_is_a_variant(api: Path, capsys: Capture) -> None:
@@ -66,7 +68,7 @@ def test_the_better_of_two_proposals_is_proved_and_is_a_variant(api: Path, capsy
     words_of = {"book": others | {"parameters": {"people": {"description": texts}}}}
     pool.write_text(json.dumps(words_of))
     with serving(StandIn(answer=model)) as server:
-        assert improve(api, server, f"pool:{pool}", "--count", 2) == 0
+        assert improve(api, server, pool="pool.json", count=2) == 0
     out, improved = capsys.readouterr().out, api.parent / "out" / "improved.json"
     assert "tokens" in out and f"proved: {improved}" in out
     assert json.loads(improved.read_text()) == {
@@ -86,15 +88,15 @@ def test_words_that_are_no_better_are_not_measured_on_the_other_half(api: Path) 
     parts = {"people": {"description": ["Something else"]}}
     pool.write_text(json.dumps({"book": {"parameters": parts}}))
     with serving(StandIn(answer=model)) as server:
-        assert improve(api, server, f"pool:{pool}", "--count", 1) == 1
+        assert improve(api, server, pool="pool.json", count=1) == 1
         assert len(server.bodies) == 10 + 20
 
 
 def test_a_model_proposes_and_only_what_is_new_is_asked_again(api: Path, capsys: Capture) -> None:
     with serving(StandIn(answer=model)) as server:
-        assert improve(api, server, "model:m", "--count", 1) == 0
+        assert improve(api, server, model="m", count=1) == 0
         asked = len(server.bodies)
-        assert improve(api, server, "model:m", "--count", 1) == 0
+        assert improve(api, server, model="m", count=1) == 0
         calls = [b for b in server.bodies if b["tools"][0]["function"]["name"] != "reword"]
     assert len([b for b in server.bodies[:asked] if b in calls]) == len(calls) == 10 + 20 + 20
     assert "book people: 10 cases" in capsys.readouterr().out
@@ -111,14 +113,14 @@ def test_a_gain_that_chance_explains_is_not_proved(api: Path, capsys: Capture) -
         return call_completion("book", json.dumps({"people": int(text.split()[-1])}))
 
     with serving(StandIn(answer=answer)) as server:
-        assert improve(api, server, "model:m", "--count", 1) == 1
+        assert improve(api, server, model="m", count=1) == 1
     out = capsys.readouterr().out
     assert "change 10.00 points of 10 cases" in out and "nothing is proved" in out
     assert not (api.parent / "out" / "improved.json").exists()
 
 
 def test_halves_have_whole_dialogues_and_half_of_each_tool() -> None:
-    sample = read_tool_set(SAMPLE)
+    sample = read_project(SAMPLE)
     first, second = halves(sample.cases)
     assert (len(first), len(second)) == (21, 19)
     assert {c.id for c in first} | {c.id for c in second} == {c.id for c in sample.cases}
@@ -130,6 +132,11 @@ def test_halves_have_whole_dialogues_and_half_of_each_tool() -> None:
 
 
 def test_too_few_cases_are_refused(folder: Path, capsys: Capture) -> None:
-    words = ("--with", "model:m", "--command", sys.executable, "--output", folder.parent / "out")
-    assert command("improve", folder, *words) == 2
-    assert "4 cases" in capsys.readouterr().err
+    file = folder.parent / "sgdx.yaml"
+    program = {"command": sys.executable}
+    file.write_text(
+        json.dumps({"tools": str(folder), "models": [program], "variants": {"model": "m"}})
+    )
+    for project, fact in ((file, "4 cases"), (folder, "sgdx.yaml")):
+        assert command("improve", project, "--output", folder.parent / "out") == 2
+        assert fact in capsys.readouterr().err

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sgdx_llm.messages import conversation_of
 from sgdx_tools.data import ExpectedCall
-from sgdx_tools.folder import read_tool_set
+from sgdx_tools.folder import read_project
 from sgdx_tools.logs import read_records
 from sgdx_tools.predictions import MadeCall, read_calls
 
@@ -527,8 +527,8 @@ WEATHER = (ExpectedCall("weather", {}),)
     ],
 )  # fmt: skip
 def test_what_an_answer_calls(folder: Path, record: Json, expect: Json, capsys: Capture) -> None:
-    before = {case.id for case in read_tool_set(folder).all_cases}
+    before = {case.id for case in read_project(folder).all_cases}
     write_lines(folder.parent / "log.jsonl", [record])
     assert command("cases", folder, "--from", folder.parent / "log.jsonl") == 0
-    cases = [case for case in read_tool_set(folder).all_cases if case.id not in before]
+    cases = [case for case in read_project(folder).all_cases if case.id not in before]
     assert [case.expect for case in cases] == expect

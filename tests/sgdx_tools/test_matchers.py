@@ -11,7 +11,7 @@ import pytest
 from sgdx_dataset import SgdxError
 from sgdx_metric.matchers import fits
 from sgdx_tools.data import Tool, ToolWords, Variant, Words
-from sgdx_tools.folder import read_tool_set, write_tool_set
+from sgdx_tools.folder import read_project, write_project
 from sgdx_tools.scoring import score
 from sgdx_tools.values import fault
 
@@ -43,7 +43,7 @@ OTHER = Variant("v1", {"trip": ToolWords("travel", parameters=PARAMETERS)})
 
 def folder_of(path: Path, expected: Json, **keys: Any) -> Path:
     """A folder with one case, and a variant with other names."""
-    write_tool_set(path, [TOOL], variants=[OTHER])
+    write_project(path, [TOOL], variants=[OTHER])
     case = {"id": "a", "messages": [user("To Rome")], "expect": call("trip", **expected), **keys}
     write_lines(path / "cases.jsonl", [case])
     return path
@@ -127,7 +127,7 @@ def test_a_matcher_that_can_take_nothing_is_refused_by_name(
 ) -> None:
     folder = folder_of(tmp_path / "api", {"city": {"matches": schema}})
     with pytest.raises(SgdxError) as error:
-        read_tool_set(folder)
+        read_project(folder)
     assert all(fact in str(error.value) for fact in ("cases.jsonl:1: case a", "trip", *facts))
 
 

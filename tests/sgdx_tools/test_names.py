@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Case, Json, Tool, ToolWords, Variant, Words
-from sgdx_tools.folder import check_words, read_tool_set, write_tool_set
+from sgdx_tools.folder import check_words, read_project, write_project
 from sgdx_tools.importing.openapi import import_openapi
 from sgdx_tools.json_schema import INNER, Layout
 from sgdx_tools.pool import distinct
@@ -253,17 +253,18 @@ def test_names_are_changed_where_texts_speak_of_them(tmp_path: Path, capsys: Cap
     worded = WordedTools(FERRIES, Variant("swap", swapped))
     assert worded.messages(case)[0]["content"].startswith("Always use ferry_times before find_har")
     # Switched off, by the option and in the file.
-    write_tool_set(tmp_path / "api", FERRIES.values(), [case], variants=[NEW_FERRIES])
+    write_project(tmp_path / "api", FERRIES.values(), [case], variants=[NEW_FERRIES])
     variants = tmp_path / "api" / "variants"
-    words = ("--with", f"file:{variants / 'new.json'}", "--output", tmp_path / "kept")
-    assert command("reword", tmp_path / "api", *words, "--keep-mentions") == 0
+    words = {"file": "api/variants/new.json", "mentions": False}
+    (tmp_path / "sgdx.yaml").write_text(json.dumps({"tools": "api", "variants": words}))
+    assert command("reword", tmp_path / "sgdx.yaml", "--output", tmp_path / "kept") == 0
     kept = json.loads((tmp_path / "kept" / "new.json").read_text())
     assert kept["$mentions"] is False
-    assert command("estimate", tmp_path / "api", "--model", "m") == 0
+    assert command("run", tmp_path / "api", "--model", "m", "--estimate") == 0
     assert "new: 4 descriptions and 1 messages" in capsys.readouterr().err
     (variants / "new.json").write_text(json.dumps(kept))
-    tool_set = read_tool_set(tmp_path / "api")
-    worded = WordedTools(tool_set.tools, tool_set.variants["new"])
+    project = read_project(tmp_path / "api")
+    worded = WordedTools(project.tools, project.variants["new"])
     assert worded.tool("find_harbour").description == "Find the harbour_id of a harbour"
     assert worded.messages(case)[0]["content"] == said
     assert worded.tool("ferry_times").name == "departures"

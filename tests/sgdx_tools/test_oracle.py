@@ -14,8 +14,8 @@ from typing import Any, get_args
 import pytest
 
 from sgdx_tools.asking import ToolPlan
-from sgdx_tools.data import Rule, Tool, ToolSet, ToolWords, Variant, Words
-from sgdx_tools.folder import read_tool_set, write_variant
+from sgdx_tools.data import Project, Rule, Tool, ToolWords, Variant, Words
+from sgdx_tools.folder import read_project, write_variant
 from sgdx_tools.options import AskOptions
 from sgdx_tools.renaming import WordedTools
 from sgdx_tools.scoring import score
@@ -48,7 +48,7 @@ FORMS: dict[str, tuple[Json, list[Json]]] = {
 }
 
 
-def import_form(form: str, tmp_path: Path) -> ToolSet:
+def import_form(form: str, tmp_path: Path) -> Project:
     """Tools of one form, with cases and two variants."""
     folder, file = tmp_path / form, tmp_path / f"{form}.json"
     content, calls = FORMS[form]
@@ -73,13 +73,13 @@ def import_form(form: str, tmp_path: Path) -> ToolSet:
     return with_variants(folder)
 
 
-def with_variants(folder: Path, every: int = 1000) -> ToolSet:
+def with_variants(folder: Path, every: int = 1000) -> Project:
     """Other words for all tools, and for the first or some of them."""
-    tools = read_tool_set(folder).tools
+    tools = read_project(folder).tools
     for name, ids in (("all", [*tools]), ("some", [*tools][::every])):
         words = {tool: reworded(tools[tool]) for tool in ids}
         write_variant(folder / "variants" / f"{name}.json", Variant(name, words))
-    return read_tool_set(folder)
+    return read_project(folder)
 
 
 def reworded(tool: Tool) -> ToolWords:
@@ -105,14 +105,14 @@ def first_value(expected: Json) -> Json:
     return [*map(first_value, expected)] if isinstance(expected, list) else expected
 
 
-def expected_calls(tool_set: ToolSet, variant: str) -> dict[str, list[Json]]:
-    worded = WordedTools(tool_set.tools, tool_set.variants[variant])
+def expected_calls(project: Project, variant: str) -> dict[str, list[Json]]:
+    worded = WordedTools(project.tools, project.variants[variant])
     return {
         case.id: [
             {"name": made.name, "arguments": first_value(made.arguments)}
             for made in worded.expect(case) or ()
         ]
-        for case in tool_set.cases
+        for case in project.cases
     }
 
 
@@ -124,19 +124,19 @@ def rows_of(calls: dict[str, dict[str, list[Json]]]) -> Rows:
     ]
 
 
-def check_scores(tool_set: ToolSet) -> dict[str, float]:
+def check_scores(project: Project) -> dict[str, float]:
     """Check all scores that are known; the accuracy of the original names by variant."""
-    calls = {name: expected_calls(tool_set, name) for name in tool_set.variants}
+    calls = {name: expected_calls(project, name) for name in project.variants}
     rows = rows_of(calls)
     for rules in get_args(Rule):
-        scores = score(tool_set, rows, rules=rules)
+        scores = score(project, rows, rules=rules)
         for metric in {f.metric for f in scores.figures} - {"arguments", "call_fuzzy"}:
             found = {f.value for f in scores.by_variant(metric).values()}
             assert found == {1.0}, (rules, metric)
     old = dict.fromkeys(calls, calls["original"])
-    result = score(tool_set, rows_of(old), rules="exact")
+    result = score(project, rows_of(old), rules="exact")
     accuracy = {name: f.value or 0.0 for name, f in result.by_variant("call").items()}
-    cases = [case.id for case in tool_set.cases if case.expect]
+    cases = [case.id for case in project.cases if case.expect]
     for variant, value in accuracy.items():
         changed = [i for i in cases if calls["original"][i] != calls[variant][i]]
         assert value == pytest.approx(1 - len(changed) / len(cases)), variant
@@ -145,16 +145,16 @@ def check_scores(tool_set: ToolSet) -> dict[str, float]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_calls_whose_scores_are_known(form: str, tmp_path: Path) -> None:
-    tool_set = import_form(form, tmp_path)
-    accuracy = check_scores(tool_set)
+    project = import_form(form, tmp_path)
+    accuracy = check_scores(project)
     assert accuracy["original"] == 1 and accuracy["all"] == 0 and accuracy["some"] < 1
-    wrong = expected_calls(tool_set, "original")
+    wrong = expected_calls(project, "original")
     for made in (made for calls in wrong.values() for made in calls if made["arguments"]):
         name = min(made["arguments"])
         made["arguments"][name] = [made["arguments"][name]]
     rows = rows_of({"original": wrong})
-    found = score(tool_set, rows, rules="exact")["call_orig"]
-    cases = [case.expect for case in tool_set.cases if case.expect]
+    found = score(project, rows, rules="exact")["call_orig"]
+    cases = [case.expect for case in project.cases if case.expect]
     without = [calls for calls in cases if not any(made.arguments for made in calls)]
     assert found == pytest.approx(len(without) / len(cases))
 
@@ -168,18 +168,18 @@ def test_bfcl_under_two_variants_takes_seconds(tmp_path: Path) -> None:
     words = [*sorted(files), "--answers", *sorted(answers)]
     assert command("import", *words, "--output", tmp_path / "bfcl") == 0
     begin = time.process_time()
-    tool_set = with_variants(tmp_path / "bfcl", every=3)
-    with_call = [case for case in tool_set.cases if case.expect is not None]
-    assert (len(tool_set.cases), len(with_call)) == (1907 + 884, 1907)
+    project = with_variants(tmp_path / "bfcl", every=3)
+    with_call = [case for case in project.cases if case.expect is not None]
+    assert (len(project.cases), len(with_call)) == (1907 + 884, 1907)
     # Those that no call can satisfy.
-    assert [line.split()[1].rstrip(":") for line in tool_set.source.left_out] == [
+    assert [line.split()[1].rstrip(":") for line in project.source.left_out] == [
         "live_multiple_862-181-3",
         "live_multiple_964-207-0",
         "live_simple_106-63-0",
         "live_simple_112-68-0",
     ]
-    plan = ToolPlan(tool_set, AskOptions(model="m", base_url="http://localhost"))
-    assert sum(1 for _ in plan.requests()) == 3 * len(tool_set.cases)
-    accuracy = check_scores(tool_set)
+    plan = ToolPlan(project, AskOptions(model="m", base_url="http://localhost"))
+    assert sum(1 for _ in plan.requests()) == 3 * len(project.cases)
+    accuracy = check_scores(project)
     assert accuracy["all"] == 0 < accuracy["some"] < 1
     assert time.process_time() - begin < 25

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from sgdx_cli import main
-from sgdx_tools.folder import write_tool_set
+from sgdx_tools.folder import write_project
 
 from .conftest import CASES, TOOLS, V1, command, rows, write_lines, write_rows
 from .test_testing import PINGS
 
 YAML = """
-tools: {openai: tools.json}
+tools: tools.json
 cases: cases.jsonl
 models: [{command: "PYTHON program.py"}]
 variants: {file: v1.json}
@@ -32,7 +32,7 @@ RUN = "sgdx-run/runs/program"
 def tested(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project that was tested, and files of its owner's."""
     place = tmp_path_factory.mktemp("tested") / "project"
-    write_tool_set(place / "api", TOOLS, CASES, variants=[V1])
+    write_project(place / "api", TOOLS, CASES, variants=[V1])
     tools = [{"name": t.name, "parameters": t.parameters, "description": "x"} for t in TOOLS]
     (place / "tools.json").write_text(json.dumps(tools))
     shutil.copy(place / "api" / "cases.jsonl", place)
@@ -81,7 +81,7 @@ SHOW = ("show", "--source", "sample", "--config", "v1")
         *((*TEST, option, name) for option in ("--junit", "--summary") for name in (
             "program.py", "tools.json", "cases.jsonl", "v1.json", "sgdx.yaml", "./api/../v1.json",
             "skills/SKILL.md", "notes.md", "linked", "site", "paid.jsonl", f"{RUN}/answers.jsonl",
-            f"{RUN}/v1.jsonl", "sgdx-run/tools/tools.json", "notes.md/x", "api/cases.jsonl",
+            f"{RUN}/v1.jsonl", "notes.md/x", "api/cases.jsonl",
         )),
         (*TEST, "--junit", "x", "--summary", "x"),
         # a file of one kind in the place of another
@@ -97,7 +97,7 @@ SHOW = ("show", "--source", "sample", "--config", "v1")
         ("tools", "check", "tools.json", "--sarif", "tools.json"),
         ("tools", "check", "tools.json", "--sarif", "v1.json"),
         ("tools", "check", "skills", "--sarif", "skills/SKILL.md"),
-        ("tools", "improve", "sgdx-run/tools", "--with", "model:m", "--output", "sgdx-run"),
+        ("tools", "improve", "sgdx.yaml", "--output", "sgdx-run"),
         ("tools", "demo", "--output", "site"),
         ("tools", "import", "tools.json", "--output", "api"),
         ("tools", "init", "tools.json", "--output", "."),
@@ -121,8 +121,7 @@ def test_nothing_that_is_read_paid_for_or_of_others_is_written_over(
 @pytest.fixture
 def changed(project: Path) -> Iterator[dict[str, bytes]]:
     """Files of the owner's in the run folder; the words, and with them all else, are made anew."""
-    owned = {"words/mine.json": "{}", "words/notes.txt": "x", "tools/notes.txt": "x"}
-    owned |= {"tools/variants/mine.json": "{}", "runs/program/mine.jsonl": "{}", "notes": "x"}
+    owned = {"notes.txt": "x", "runs/program/mine.jsonl": "{}", "notes": "x"}
     for name, text in owned.items():
         (project / "sgdx-run" / name).write_text(text)
     (project / "v1.json").write_text('{"book": {"name": "keep"}}')
@@ -136,12 +135,10 @@ def test_a_new_test_leaves_what_others_put_into_the_run_folder(
     assert command("test", "--junit", "junit.xml") in (0, 2)
     after = files(project)
     assert {name: after.get(name) for name in changed} == changed
-    assert b"keep" in after["sgdx-run/words/v1.json"] + after["sgdx-run/tools/variants/v1.json"]
+    assert b"keep" in after["sgdx-run/report.html"]
 
 
-@pytest.mark.parametrize(
-    "name", ["words/v1.json", "tools/cases.jsonl", "report.html", f"{RUN[9:]}/v1.jsonl"]
-)
+@pytest.mark.parametrize("name", ["report.html", f"{RUN[9:]}/v1.jsonl"])
 def test_what_was_changed_in_the_run_folder_is_not_replaced(
     project: Path, changed: dict[str, bytes], name: str
 ) -> None:
@@ -162,8 +159,7 @@ def test_a_run_folder_is_no_link(project: Path, tmp_path: Path) -> None:
     (project / "sgdx-run").unlink()
     (project / "sgdx-run").mkdir()
     (project / "sgdx-run" / ".sgdx-written").touch()
-    for name in ("tools", "words", "runs"):
-        (project / "sgdx-run" / name).symlink_to(tmp_path / "elsewhere" / name)
+    (project / "sgdx-run" / "runs").symlink_to(tmp_path / "elsewhere" / "runs")
     assert command("test") == 2
     assert files(tmp_path / "elsewhere") == before
 

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from sgdx_tools.data import ToolWords, Variant, Words
-from sgdx_tools.folder import write_tool_set
+from sgdx_tools.folder import write_project
 
 from ..browser import browser as browser
 from .conftest import CASES, RIGHT, TOOLS, Rows, call, command, rows, user, write_rows
@@ -75,7 +75,7 @@ def test_two_hundred_cases_under_six_variants_fit_in_300_kb(tmp_path: Path) -> N
         Variant(name, {"book": ToolWords(parameters={"people": Words(guests, "How many")})}, "me")
         for name, guests in [*names.items()][1:]
     ]
-    write_tool_set(tmp_path / "api", TOOLS, cases, variants=variants)
+    write_project(tmp_path / "api", TOOLS, cases, variants=variants)
     predictions: Rows = []
     for name, guests in names.items():
         for i, case in enumerate(cases):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -14,10 +13,11 @@ import pytest
 
 from sgdx_metric.result import Result
 from sgdx_tools import score
-from sgdx_tools.data import Json, Source, Tool, ToolWords, Words
-from sgdx_tools.folder import read_tool_set, tool_set_of
+from sgdx_tools.data import Json, Project, Source, Tool, ToolWords, Words
+from sgdx_tools.folder import read_project, with_variants
 from sgdx_tools.pool import ElementPool, compose_variants
 from sgdx_tools.renaming import WordedTools
+from sgdx_tools.review import write_review
 from sgdx_tools.versions import variant_between
 
 from ..sgdx_llm.server import StandIn, call_completion, failing, serving
@@ -53,19 +53,22 @@ def tools(folder: Path) -> Path:
     return folder
 
 
-def reword(tools: Path, *words: object) -> int:
-    return command("reword", tools, "--output", tools / "variants", *words)
+def reword(tools: Path, *words: object, **keys: object) -> int:
+    """Reword a folder, or by the keys of a file's `variants`."""
+    file = tools.parent / "sgdx.yaml"
+    file.write_text(json.dumps({"tools": str(tools), "variants": keys}))
+    return command("reword", file if keys else tools, "--output", tools / "variants", *words)
 
 
-def compose(tools: Path, pool: Json, count: int, *words: str) -> int:
+def compose(tools: Path, pool: Json, count: int, **keys: object) -> int:
     file = tools.parent / "pool.json"
     file.write_text(json.dumps(pool))
-    return reword(tools, "--with", f"pool:{file}", "--count", count, *words)
+    return reword(tools, pool=str(file), count=count, **keys)
 
 
 def words_of(tools: Path) -> list[ToolWords]:
     """The words of the tool that books under each variant but the original."""
-    _, *variants = read_tool_set(tools).variants.values()
+    _, *variants = read_project(tools).variants.values()
     return [variant.tools["book"] for variant in variants]
 
 
@@ -79,7 +82,7 @@ def predictions(calls: Mapping[str, Mapping[str, Any]]) -> Rows:
 
 def test_a_pool_makes_variants_nearest_first_and_replaces_none(tools: Path) -> None:
     assert compose(tools, POOL, 2) == 0
-    variants = read_tool_set(tools).variants
+    variants = read_project(tools).variants
     assert list(variants) == ["original", "v1", "v2"]
     assert variants["v1"].made_by == "pool:pool.json"
     near, far = words_of(tools)
@@ -88,11 +91,11 @@ def test_a_pool_makes_variants_nearest_first_and_replaces_none(tools: Path) -> N
     people = Words("number_of_guests", "How many people come")
     parameters = {"people": people, "place.city": Words("town")}
     assert far == ToolWords("make_a_reservation", "Reserve seats", parameters)
-    assert compose(tools, POOL, 1, "--keep-names") == 2
+    assert compose(tools, POOL, 1, keep_names=True) == 2
     assert words_of(tools) == [near, far]
     for path in (tools / "variants").glob("*.json"):
         path.unlink()
-    assert compose(tools, POOL, 1, "--keep-names") == 0
+    assert compose(tools, POOL, 1, keep_names=True) == 0
     people = Words(None, "How many people come")
     assert words_of(tools) == [ToolWords(None, "Book some table", {"people": people})]
 
@@ -125,29 +128,33 @@ def test_four_variants_of_few_names(pool: dict[str, str], names: Json) -> None:
 
 
 def test_what_is_struck_out_is_left_out(tools: Path) -> None:
-    assert compose(tools, POOL, 2) == 0
-    review = tools / "variants" / "review.tsv"
+    place = tools / "variants"
+    place.mkdir(exist_ok=True)
+    pool = {("book", ""): ElementPool(tuple(POOL["book"]["name"]), ("Reserve seats", "Book it"))}
+    write_review(place, BY_ID, pool, "pool:pool.json")
+    review = place / "review.tsv"
     lines = review.read_text().splitlines()
     assert lines[0].split("\t") == ["tool", "path", "kind", "original", "reworded", "by"]
     assert "book\t\tname\tbook\tmake_a_reservation\tpool:pool.json" in lines
     review.write_text("\n".join(line for line in lines if "make_a_reservation" not in line) + "\n")
-    assert reword(tools, "--review", review, "--count", "2") == 0
+    assert reword(tools, "--with", f"review:{review}", "--count", "2") == 0
     assert [words.name for words in words_of(tools)] == ["book_it", "book_it"]
-    assert read_tool_set(tools).variants["v2"].made_by == "pool:pool.json"
+    assert read_project(tools).variants["v2"].made_by == "pool:pool.json"
     review.write_text("\n".join(lines).replace("Book a table", "Order a meal"))  # of other tools
-    assert reword(tools, "--review", review, "--count", "2") == 2
+    assert reword(tools, "--with", f"review:{review}", "--count", "2") == 2
 
 
 def test_words_that_a_page_or_a_table_would_obey_stay_text(tools: Path) -> None:
     script = '<script>alert("$ROWS")</script>\t"x"'
     texts = [script, '=HYPERLINK("http://a.example")', "-1", "'+x", "'" * 3]
-    assert compose(tools, {"book": {"description": texts}}, 5) == 0
+    (tools / "variants").mkdir(exist_ok=True)
+    write_review(tools / "variants", BY_ID, {("book", ""): ElementPool((), tuple(texts))}, "me")
     page = (tools / "variants" / "review.html").read_text()
     assert "<script>alert" not in page and "&lt;script&gt;alert(&quot;$ROWS&quot;)" in page
     review = tools / "variants" / "review.tsv"
     cells = [cell for row in csv.reader(review.open(), "excel-tab") for cell in row]
     assert not [cell for cell in cells if cell[:1] in tuple("=+-@")]
-    assert reword(tools, "--review", review) == 0
+    assert reword(tools, "--with", f"review:{review}") == 0
     assert {words.description for words in words_of(tools)} == {*texts}
 
 
@@ -155,8 +162,8 @@ def test_one_element_at_a_time(tools: Path, tmp_path: Path) -> None:
     parameters = {"people": {"name": "guests"}, "place.city": {"description": "Town"}}
     mine = {"book": {"name": "reserve", "parameters": parameters}}
     (tmp_path / "mine.json").write_text(json.dumps(mine))
-    assert reword(tools, "--with", f"file:{tmp_path / 'mine.json'}", "--one-at-a-time") == 0
-    variants = read_tool_set(tools).variants
+    assert reword(tools, file=str(tmp_path / "mine.json"), one_at_a_time=True) == 0
+    variants = read_project(tools).variants
     assert {name: w.tools["book"] for name, w in variants.items() if name != "original"} == {
         "mine.book": ToolWords("reserve"),
         "mine.book.people": ToolWords(parameters={"people": Words("guests")}),
@@ -199,7 +206,7 @@ def test_another_version_of_the_tools_is_a_variant(tools: Path, capsys: Capture)
     file = tools.parent / "next.json"
     file.write_text(json.dumps(version))
     assert reword(tools, "--with", f"tools:{file}") == 0
-    assert read_tool_set(tools).variants["new"].tools == words
+    assert read_project(tools).variants["new"].tools == words
     said = capsys.readouterr().err
     facts = ["place.city differs in enum", "note is added", "ping is removed", "cancel is added"]
     assert all(fact in said for fact in facts) and said.count("note: ") == 6
@@ -224,11 +231,11 @@ def test_a_pull_request_is_measured_as_it_is() -> None:
         new, _ = variant_between(BY_ID, tools_of(version))
         assert WordedTools(BY_ID, new).shown(None)[-1] == "seat"
         source = Source(leaves_out=leaves_out)
-        tool_set = tool_set_of(Path("api"), BY_ID, CASES, [new], source)
+        project = with_variants(Project("api", BY_ID, CASES, source=source), [new])
         right = RIGHT["original"]
         calls = {"original": right, "new": right | {"c": call("forecast", city="Oslo")} | wrong}
-        kept = {case.id for case in tool_set.cases}
-        return score(tool_set, [row for row in predictions(calls) if row["id"] in kept])
+        kept = {case.id for case in project.cases}
+        return score(project, [row for row in predictions(calls) if row["id"] in kept])
 
     scores = measured(b=call("seat"))
     by_variant = {name: f.value for name, f in scores.by_variant("call").items()}
@@ -264,9 +271,9 @@ RIVALS = {
 
 def test_controls_edit_descriptions_alone(tools: Path) -> None:
     assert reword(tools, "--with", "control") == 0
-    tool_set = read_tool_set(tools)
-    assert [*tool_set.variants] == ["original", *(f"control{i}" for i in range(1, 6))]
-    worded = {n: WordedTools(tool_set.tools, v) for n, v in tool_set.variants.items()}
+    project = read_project(tools)
+    assert [*project.variants] == ["original", *(f"control{i}" for i in range(1, 6))]
+    worded = {n: WordedTools(project.tools, v) for n, v in project.variants.items()}
     shown = {name: of.tool("book") for name, of in worded.items()}
     people = [tool.parameters["properties"]["people"]["description"] for tool in shown.values()]
     assert people == ["How many come", "How many come.", "how many come", "The How many come",
@@ -281,7 +288,7 @@ def test_rivals_compete_with_the_tools_that_cases_expect(tools: Path, tmp_path: 
     write_lines(tools / "cases.jsonl", [first | {"tools": ["ping", "book"]}, *others])
     for kind, of_kind in RIVALS.items():
         assert reword(tools, "--with", f"rivals:{kind}") == 0
-        version = read_tool_set(tools).variants[f"rivals-{kind}"].version or {}
+        version = read_project(tools).variants[f"rivals-{kind}"].version or {}
         rivals = [tool for tool in version.values() if tool.rival_of]
         assert [tool.rival_of for tool in rivals] == ["book", "weather"]
         for tool, (name, described, formed) in zip(rivals, of_kind, strict=True):
@@ -290,11 +297,11 @@ def test_rivals_compete_with_the_tools_that_cases_expect(tools: Path, tmp_path: 
             assert text in tool.description
             assert (tool.description == text) == (kind in ("misleading", "same-name"))
     assert reword(tools, "--with", "rivals:far") == 2
-    tool_set = read_tool_set(tools)
-    near = WordedTools(tool_set.tools, tool_set.variants["rivals-near"])
-    assert near.shown(tool_set.cases[0].tools) == ["ping", "book", "book#near"]
+    project = read_project(tools)
+    near = WordedTools(project.tools, project.variants["rivals-near"])
+    assert near.shown(project.cases[0].tools) == ["ping", "book", "book#near"]
     assert near.shown(None) == ["book", "book#near", "weather", "weather#near", "ping"]
-    calls = {name: dict(RIGHT["original"]) for name in tool_set.variants}
+    calls = {name: dict(RIGHT["original"]) for name in project.variants}
     calls["rivals-assertive"]["c"] = call("weather_pro", city="Oslo")
     content = score(tools, predictions(calls))
     by_variant = dict.fromkeys(calls, 1.0) | {"rivals-assertive": pytest.approx(2 / 3)}
@@ -323,20 +330,6 @@ def test_which_of_two_is_which_is_not_guessed() -> None:
     assert variant.tools["t"].parameters == {"city": Words("town")}
 
 
-def test_a_program_translates_and_back(tools: Path, tmp_path: Path) -> None:
-    programs = []
-    for name, old, new in (("forward", "ook", "uch"), ("backward", "Buch", "Get")):
-        replaced = f"line.rstrip().replace({old!r}, {new!r})"
-        script = tmp_path / f"{name}.py"
-        script.write_text(f"import sys\nfor line in sys.stdin: print({replaced})\n")
-        programs.append(f"command:{sys.executable} {script}")
-    by = f"backtranslate:{','.join(programs)}"
-    assert reword(tools, "--with", by, "--count", "2") == 2
-    assert reword(tools, "--with", by, "--count", "1") == 0
-    words = read_tool_set(tools).variants["v1"].tools
-    assert words == {"book": ToolWords("buch", "Get a table")}
-
-
 def model(body: Json) -> Json:
     """A model that rewords by adding letters, and makes mistakes when it is asked first."""
     elements, seed = json.loads(body["messages"][1]["content"]), body["seed"]
@@ -358,20 +351,21 @@ def test_a_model_rewords_and_is_asked_again_for_what_was_refused_or_is_missing(
     tools: Path, capsys: Capture
 ) -> None:
     with serving(StandIn(answer=model, faults=[failing(401)])) as server:
-        words = ("--with", "model:m", "--base-url", server.url, "--count", "2")
-        assert reword(tools, *words, "--concurrency", "1") == 2
+        words: Json = {"model": "m", "base_url": server.url, "count": 2}
+        assert reword(tools, **words, concurrency=1) == 2
         assert "status 401" in capsys.readouterr().err
-        assert reword(tools, *words, "--max-requests", "2") == 1
+        assert reword(tools, **words, max_requests=2) == 1
         assert not list((tools / "variants").glob("*.json"))
-        assert reword(tools, *words) == 0
-    assert "note" not in capsys.readouterr().err
+        assert reword(tools, **words) == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if line[:5] == "note:"]
+    assert all("for review: " in note for note in notes)
     *first, again, of_ping = server.bodies
     assert len(first) == 1 + 3 * 2  # three tools twice
     said = [line for line in again["messages"][-1]["content"].splitlines() if line[:2] == "- "]
     assert [line.split(":")[0] for line in said] == ["- people", "- place", "- place.city"]
     assert "weather" in of_ping["messages"][-1]["content"]
     assert again["temperature"] == 1.0 and again["tools"][0]["function"]["name"] == "reword"
-    variants = read_tool_set(tools).variants
+    variants = read_project(tools).variants
     assert list(variants) == ["original", "v1", "v2"]
     assert variants["v2"].made_by == "model:m"
     for number, new in enumerate(words_of(tools), 1):
@@ -393,8 +387,8 @@ def test_words_that_a_model_never_finds_stay(finds: bool, tools: Path, capsys: C
         return call_completion("reword", json.dumps({"elements": words}))
 
     with serving(StandIn(answer=stubborn)) as server:
-        words = ("--with", "model:m", "--base-url", server.url, "--count", "1")
-        assert reword(tools, *words) == (0 if finds else 2)
+        words: Json = {"model": "m", "base_url": server.url, "count": 1}
+        assert reword(tools, **words) == (0 if finds else 2)
         error = capsys.readouterr().err
         if finds:
             assert "note: tool book path people" in error and words_of(tools)[0].name is None
@@ -402,7 +396,7 @@ def test_words_that_a_model_never_finds_stay(finds: bool, tools: Path, capsys: C
         assert "answers.jsonl" in error.splitlines()[-1]
         assert not list((tools / "variants").glob("*.json"))
         server.answer = model
-        assert reword(tools, *words) == 0  # it is asked again
+        assert reword(tools, **words) == 0  # it is asked again
     assert words_of(tools)[0].name == "book_1"
 
 
@@ -411,8 +405,8 @@ def test_words_that_a_model_never_finds_stay(finds: bool, tools: Path, capsys: C
     [
         (["--with", "magic:x"], ["--with magic:x"]),
         (["--with", "backtranslate:one"], ["backtranslate:one"]),
-        (["--with", "pool:x", "--count", "12"], ["--count 12"]),
-        (["--review", "nowhere.tsv"], ["nowhere.tsv"]),
+        (["--with", "pool:x", "--count", "12"], ["--count", "12"]),
+        (["--with", "review:nowhere.tsv"], ["nowhere.tsv"]),
         ({}, ["pool.json"]),
         ({"x": {"name": ["y", "z"]}}, ["tool x"]),
         ({"book": {"parameters": {"x": {"name": ["y"]}}}}, ["tool book", "path x"]),

@@ -11,8 +11,8 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools import score
-from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolSet, ToolWords, Variant, Words
-from sgdx_tools.folder import read_tool_set
+from sgdx_tools.data import Case, ExpectedCall, Json, Project, Tool, ToolWords, Variant, Words
+from sgdx_tools.folder import read_project
 
 from .conftest import call, objects, rows, user, write_rows
 
@@ -89,13 +89,13 @@ def test_a_difference_inside_a_list_is_put_down_to_the_words_there() -> None:
     words = {name: Words(f"new_{name}") for name in ("label", "size", "parts")}
     v1 = Variant("v1", {"tree": ToolWords(parameters=words)})
     variants = {"original": Variant("original"), "v1": v1}
-    tool_set = ToolSet("x", {"tree": Tool("tree", "", tree)}, (case,), variants)
+    project = Project("x", {"tree": Tool("tree", "", tree)}, (case,), variants)
     deep = [{"new_label": "b", "new_parts": [{"new_label": "x"}]}]
     for parts, paths in (({"new_parts": deep}, {"label"}), ({}, {*words})):
         right = {"label": "a", "parts": listed}
         calls = {"original": call("tree", **right), "v1": call("tree", new_label="a", **parts)}
         rows = [{"id": "c", "variant": name, "calls": made} for name, made in calls.items()]
-        assert {element["path"] for element in score(tool_set, rows).counts["elements"]} == paths
+        assert {element["path"] for element in score(project, rows).counts["elements"]} == paths
 
 
 def test_a_case_that_only_the_new_words_make_right_is_won(folder: Path) -> None:
@@ -134,16 +134,16 @@ def test_repeats_give_the_noise_and_means(folder: Path) -> None:
 def test_a_header_of_other_words_or_another_system_is_refused(
     folder: Path, tmp_path: Path, change: Json
 ) -> None:
-    run, tool_set = write_rows(tmp_path / "run", rows()), read_tool_set(folder)
+    run, project = write_rows(tmp_path / "run", rows()), read_project(folder)
     for name in ("original", "v1"):
-        header = {"system": {"model": "a"}, "data": tool_set.digest(name)}
+        header = {"system": {"model": "a"}, "data": project.digest(name)}
         stated = {"metadata": header | (change if name == "v1" else {})}
         path = run / f"{name}.jsonl"
         path.write_text(json.dumps(stated) + "\n" + path.read_text())
     with pytest.raises(SgdxError, match="v1"):
         score(folder, run)
     (run / "v1.jsonl").unlink()
-    of_original = {"system": {"model": "a"}, "data": tool_set.digest("original")}
+    of_original = {"system": {"model": "a"}, "data": project.digest("original")}
     assert score(folder, run).systems == {"original": of_original, "v2": {}}
 
 
@@ -160,11 +160,11 @@ def test_a_header_of_other_words_or_another_system_is_refused(
 def test_a_digest_is_of_what_a_model_is_shown(
     folder: Path, file: str, old: str, new: str, same: bool
 ) -> None:
-    before = read_tool_set(folder).digest("v1")
+    before = read_project(folder).digest("v1")
     text = (folder / file).read_text()
     assert text.count(old) == 1
     (folder / file).write_text(text.replace(old, new))
-    assert (read_tool_set(folder).digest("v1") == before) == same
+    assert (read_project(folder).digest("v1") == before) == same
 
 
 ROW = {"id": "a", "variant": "v1", "calls": []}
@@ -237,5 +237,5 @@ def test_calls_that_no_schema_allows_are_counted(folder: Path) -> None:
         ("v1", "b", call("book", people=2)),
         *(("v2", case, []) for case in "abc"),
     ]
-    valid = score(read_tool_set(folder), rows(changes)).counts["valid"]
+    valid = score(read_project(folder), rows(changes)).counts["valid"]
     assert valid == {"original": 1.0, "v1": pytest.approx(1 / 3), "v2": None}

@@ -14,8 +14,8 @@ from sgdx_eval.result import read_result
 from sgdx_eval.tasks.tools import RANK
 from sgdx_llm.server import MOST_BYTES
 from sgdx_metric.columns import Floats
-from sgdx_tools.data import Case, ExpectedCall, Tool, ToolSet, ToolWords, Variant
-from sgdx_tools.folder import read_tool_set, write_tool_set
+from sgdx_tools.data import Case, ExpectedCall, Project, Tool, ToolWords, Variant
+from sgdx_tools.folder import read_project, write_project
 from sgdx_tools.search import bm25, document, embeddings, query, search, split_name, words_of
 
 from ..sgdx_llm.server import StandIn, failing, serving
@@ -48,7 +48,7 @@ CASES = (
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_tool_set(tmp_path / "tools", TOOLS, CASES, variants=[WORDS, SAME])
+    write_project(tmp_path / "tools", TOOLS, CASES, variants=[WORDS, SAME])
     return tmp_path / "tools"
 
 
@@ -60,7 +60,7 @@ def words_in_common(documents: Sequence[str], queries: Sequence[str]) -> Floats:
 @pytest.mark.parametrize("ranker", [words_in_common, bm25])
 def test_ranks_are_those_by_hand(folder: Path, ranker: Any) -> None:
     """Under v1 nothing of the first case's tool fits; of two tools of music each is second."""
-    result, raw = search(read_tool_set(folder), ranker, "by hand")
+    result, raw = search(read_project(folder), ranker, "by hand")
     assert raw.items.ids.to_pylist() == ["a", "b", "c"]
     assert raw.metrics["recall@1"].tolist() == [[1, 1, 0], [0, 1, 0], [1, 1, 0]]
     assert raw.metrics["recall@3"].tolist() == [[1, 1, 1], [0, 1, 1], [1, 1, 1]]
@@ -80,7 +80,7 @@ def test_ranks_are_those_by_hand(folder: Path, ranker: Any) -> None:
 def test_a_case_of_two_tools_counts_each_of_them() -> None:
     """One of its tools is among the first two, and the other has nothing in common with it."""
     both = case("both", "forecast and a seat", "get_weather", "play_song")
-    _, raw = search(ToolSet("x", {tool.id: tool for tool in TOOLS}, (both,)), words_in_common, "x")
+    _, raw = search(Project("x", {tool.id: tool for tool in TOOLS}, (both,)), words_in_common, "x")
     assert raw.metrics["recall@3"].tolist() == [[0.5]]
     assert raw.metrics[RANK].tolist() == [[pytest.approx((1 / 2 + 1 / 4) / 2)]]
 
@@ -107,7 +107,7 @@ def test_scripts_without_blanks_are_split_by_pairs(tmp_path: Path, capsys: Captu
     assert found[0, 0] > found[0, 1] and found[1, 1] > found[1, 0]
     none = [case(f"c{i}", "?!", "play_song") for i in range(12)]
     more = [Tool(f"t{i}", f"word{i}") for i in range(6)]
-    write_tool_set(tmp_path / "none", [*TOOLS, *more], none, variants=[WORDS])
+    write_project(tmp_path / "none", [*TOOLS, *more], none, variants=[WORDS])
     assert command("search", tmp_path / "none", "--max-drop", "3") == 2
     out = capsys.readouterr().out
     assert "12 of 12" in out and "cannot tell" in out
@@ -213,9 +213,9 @@ def test_command_says_what_is_lost_and_ends_as_the_gate_says(folder: Path, tmp_p
     assert read.result["recall@5_orig"] == 1  # four tools are always among five
     assert read.scores.metrics["recall@1"].shape == (3, 3)
     assert command("search", folder, "--max-drop", "3") == 2  # too few cases
-    write_tool_set(tmp_path / "lone", TOOLS, CASES)  # without a variant
+    write_project(tmp_path / "lone", TOOLS, CASES)  # without a variant
     assert command("search", tmp_path / "lone", "--max-drop", "3") == 2
-    write_tool_set(tmp_path / "none", TOOLS, CASES[3:])  # without a call
+    write_project(tmp_path / "none", TOOLS, CASES[3:])  # without a call
     assert command("search", tmp_path / "none") == 2
 
 
@@ -238,7 +238,7 @@ def test_the_gate_fails_where_tools_are_surely_lost(tmp_path: Path, capsys: Capt
     cases = [case(f"c{i}", f"word{i % 12}", f"t{i % 12}") for i in range(24)]
     for name, text, status in (("lost", "thing", 1), ("same", "word{}", 0)):
         words = {tool.id: ToolWords(description=text.format(i)) for i, tool in enumerate(tools)}
-        write_tool_set(tmp_path / name, tools, cases, variants=[Variant("v1", words)])
+        write_project(tmp_path / name, tools, cases, variants=[Variant("v1", words)])
         assert command("search", tmp_path / name, "--max-drop", "3") == status
     lines = ["tools: lost", "cases: lost/cases.jsonl", "variants: {file: lost/variants/v1.json}"]
     file = tmp_path / "sgdx.yaml"

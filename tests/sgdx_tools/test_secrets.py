@@ -15,7 +15,7 @@ from pyarrow.parquet import read_table
 
 from sgdx_dataset.io import secrets
 from sgdx_tools.data import Json
-from sgdx_tools.folder import write_tool_set
+from sgdx_tools.folder import write_project
 
 from ..sgdx_llm.server import StandIn, completion, failing, serving
 from .conftest import CASES, TOOLS, V1, Capture, command
@@ -72,7 +72,7 @@ def test_what_a_server_says_back(
     """In answers, and in every kind of refusal; the place says what is asked with the key."""
     if key == KEY and put in ("user", "password", "path", "query"):
         pytest.skip("an address has it in another form")
-    write_tool_set(tmp_path / "api", TOOLS, CASES, variants=[V1])
+    write_project(tmp_path / "api", TOOLS, CASES, variants=[V1])
     words: list[object] = ["run", tmp_path / "api", "--model", "m"]
     answers = said_back(key)
     with serving(StandIn(answer=lambda _: answers[len(server.bodies) % len(answers)])) as server:
@@ -126,7 +126,7 @@ for i, line in enumerate(sys.stdin):
 
 @pytest.mark.parametrize("dies", [True, False])
 def test_what_a_program_says(dies: bool, tmp_path: Path, capfd: Capture) -> None:
-    write_tool_set(tmp_path / "api", TOOLS, CASES, variants=[V1])
+    write_project(tmp_path / "api", TOOLS, CASES, variants=[V1])
     (tmp_path / "program.py").write_text(PROGRAM.replace("DIES", str(dies)))
     line = f"{sys.executable} {tmp_path / 'program.py'} --token {PLAIN}"
     words = ("run", tmp_path / "api", "--command", line, "--output", tmp_path / "run")
@@ -158,7 +158,10 @@ def test_what_an_mcp_server_says_of_itself(
         assert command(*words) == status
     sarif = ("--sarif", tmp_path / "check.sarif")
     line = f"{sys.executable} {tmp_path / 'server'}.py {more}"
-    assert command("check", line, *options, *sarif, "--json") == 0
+    file = tmp_path / "sgdx.yaml"
+    file.write_text(json.dumps({"tools": {"source": line, "env": {"TOKEN": "${MINE}"}}}))
+    assert command("check", file if put == "env" else line, *sarif, "--json") == 0
+    file.unlink()
     if put != "env":  # the key would stand in the file
         assert command("init", line, "--output", tmp_path / "new") == 2
         assert not (tmp_path / "new" / "sgdx.yaml").exists()
@@ -169,7 +172,7 @@ def test_what_an_mcp_server_says_of_itself(
 def test_where_both_versions_were_asked(tmp_path: Path, capfd: Capture) -> None:
     address = f"https://live.example:8443/s/{PLAIN}/mcp?token={PLAIN}"
     server = SERVER.replace("RUN", "")
-    tools = f'mcp: "{sys.executable} tools {address}"'
+    tools = f'source: "{sys.executable} tools {address}"'
     status, said = versions_tested(tmp_path, tools, server, server)
     assert status == 2 and "https://live.example:8443" in said
     assert not is_in(PLAIN, written(tmp_path, capfd, ("sgdx.yaml",)))

@@ -24,7 +24,7 @@ from .importing.test_mcp_servers import BY_SDK
 from .test_report import data_of
 
 YAML = """
-tools: {mcp: server.json, only: ["*a*", "book", "ping"]}
+tools: {source: server.json, only: ["*a*", "book", "ping"]}
 cases: cases.jsonl
 models:
   - {model: good, base_url: "URL"}
@@ -134,7 +134,7 @@ def test_all_models_are_tested_anew_each_time_and_all_say_the_same_verdict(
         assert f"{values['verdict']}: {values['why']}" == shown[i]["verdict"] == verdict
         (row,) = (ln for ln in Path("summary.md").read_text().splitlines() if f"| `{name}`" in ln)
         assert f"| {end} | `{verdict.removeprefix(f'{end}: ')}` |" in row
-        run = ("sgdx-run/tools", "--predictions", f"sgdx-run/runs/{name}", "--max-drop", "3")
+        run = ("sgdx.yaml", "--predictions", f"sgdx-run/runs/{name}")
         capsys.readouterr()
         assert command("score", *run) == status
         assert capsys.readouterr().out.splitlines()[-1] == verdict
@@ -205,15 +205,15 @@ def test_controls_stand_beside_what_words_cost(project: Path, capsys: Capture) -
     [
         ("cases: cases.jsonl", "cases: nowhere.jsonl", ["nowhere.jsonl"]),
         ("{file: v1.json}", "{file: v1.json, pool: p.json}", ["sgdx.yaml", "variants"]),
-        ("model: good", "modle: good", ["sgdx.yaml", "modle"]),
+        ("model: good", "modle: good", ["sgdx.yaml: line 5: models[0].modle", "model?"]),
         ("model: stubborn", "model: good", ["sgdx.yaml", "models"]),
-        ("{mcp: server.json", "{mcp: server.json, openai: x.json", ["sgdx.yaml", "tools"]),
-        ("max_drop: 3", "max_drop: x", ["sgdx.yaml", "max_drop"]),
+        ("source: server.json", "mcp: server.json", ["sgdx.yaml: line 2: tools.mcp", "source"]),
+        ("max_drop: 3", "max_drop: x", ["sgdx.yaml: line 8: gate.max_drop"]),
         ("max_drop: 3", "max_drop: .nan", ["sgdx.yaml", "max_drop"]),
         ("max_drop: 3", "max_drop: 1000", ["sgdx.yaml", "max_drop"]),
         ("max_drop: 3", "max_drop: -5", ["sgdx.yaml", "max_drop"]),
         ("gate:", "repeats: 0\ngate:", ["sgdx.yaml", "repeats"]),
-        ("{mcp: server.json", "{openai: x.json, start: server", ["sgdx.yaml", "start"]),
+        ("{source: server.json", "{source: server.json, start: s", ["line 2: tools.start"]),
     ],
 )
 def test_faults_of_the_file_are_one_line(
@@ -383,13 +383,13 @@ def test_a_pull_request_may_not_ask_for_keys(
     monkeypatch.setenv("KEY", "k3y")
     server = SERVER.replace("RUN", "")
     asks = f"import os\nassert 'TOKEN' not in os.environ\n{server}"
-    tools, more = f'mcp: "{sys.executable} tools"', ", env: {TOKEN: '${KEY}'}"
+    tools, more = f'source: "{sys.executable} tools"', ", env: {TOKEN: '${KEY}'}"
     assert versions_tested(tmp_path, tools, server, asks, more=more)[0] == 0
 
 
 def test_a_live_server_cannot_tell_two_versions_apart(tmp_path: Path) -> None:
     server = SERVER.replace("RUN", "")
-    tools = f'mcp: "{sys.executable} tools http://live.example/mcp"'
+    tools = f'source: "{sys.executable} tools http://live.example/mcp"'
     status, said = versions_tested(tmp_path, tools, server, server)
     assert status == 2 and "both versions were asked at http://live.example," in said
 
@@ -398,7 +398,7 @@ def test_the_server_of_each_version_is_started_and_stopped(tmp_path: Path) -> No
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = free.getsockname()
     server = SERVER.replace("RUN", f'"streamable-http", port={address[1]}')
-    tools = f'mcp: "http://127.0.0.1:{address[1]}/mcp", start: "{sys.executable} tools"'
+    tools = f'source: "http://127.0.0.1:{address[1]}/mcp", start: "{sys.executable} tools"'
     status, said = versions_tested(tmp_path, tools, server, server.replace("book_table", "seat"))
     assert status == 1 and "100.00 points" in said
     with pytest.raises(OSError):
@@ -412,11 +412,11 @@ def test_cases_whose_tool_is_gone_are_counted_and_named_as_code(tmp_path: Path) 
         for name in ("book_table", "get_weather")
     )
     base, head = json.dumps([book, weather]), json.dumps([book])
-    status, said = versions_tested(tmp_path, "openai: tools", base, head, gone=30)
+    status, said = versions_tested(tmp_path, "source: tools", base, head, gone=30)
     assert status == 0 and "30 of 50 cases count as wrong" in said and "10 more" in said
     assert "`@everyone-19`" in said and "@everyone-20" not in said
     allow = {"gate": "left_out: allow, max_drop"}
-    status, said = versions_tested(tmp_path, "openai: tools", base, head, gone=30, **allow)
+    status, said = versions_tested(tmp_path, "source: tools", base, head, gone=30, **allow)
     assert status == 2 and "30 of 50 cases are left out" in said
 
 
@@ -441,7 +441,7 @@ def test_a_lost_tool_and_exchanged_descriptions_fail(tmp_path: Path) -> None:
     ]
     swapped = [dict(tool) for tool in tools]
     swapped[2]["description"], swapped[3]["description"] = "word3", "word2"
-    file = "tools: {openai: tools.json}\ncases: cases.jsonl\nvariants: {file: none.json}\n"
+    file = "tools: tools.json\ncases: cases.jsonl\nvariants: {file: none.json}\n"
     file += f"models: [{{command: '{sys.executable} program.py'}}]\ngate: {{max_drop: 3}}\n"
     ends = {"lost": (tools[:2] + tools[3:], ["t2"]), "swapped": (swapped, ["t2", "t3"])}
     for name, (head, lost) in {"base": (tools, list[str]()), **ends}.items():
@@ -503,12 +503,12 @@ def test_a_program_is_a_server_that_gets_variables_and_whose_keys_are_not_writte
     monkeypatch.setenv("KEY", "k3y")
     assert command(*words, "TOKEN=${KEY}") == 0
     assert "found: 2;" in capsys.readouterr().err
-    tools = {"mcp": str(program), "env": {"TOKEN": "${KEY}"}}
+    tools = {"source": str(program), "env": {"TOKEN": "${KEY}"}}
     assert yaml.safe_load(written.read_text())["tools"] == tools
     before = written.read_bytes()
     assert command(*words, "TOKEN=${KEY}") == 2 and written.read_bytes() == before
-    assert command("check", program, "--env", "TOKEN=${KEY}") == 0
-    assert command("check", written, "--env", "TOKEN=${KEY}") == 2
+    assert command("check", written) == 0
+    assert command("check", program) == 2  # without the variable
 
 
 def test_what_has_no_tools_leaves_no_file(tmp_path: Path) -> None:

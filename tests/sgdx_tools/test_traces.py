@@ -13,7 +13,7 @@ import pytest
 from sgdx_dataset import SgdxError
 from sgdx_tools import score
 from sgdx_tools.data import Case, ExpectedCall, Tool, ToolWords, Variant, Words
-from sgdx_tools.folder import read_tool_set, write_tool_set
+from sgdx_tools.folder import read_project, write_project
 
 from ..sgdx_llm.server import StandIn, call_completion, completion, serving
 from .conftest import CASES, TOOLS, Capture, Rows, call, command, objects, rows, user, write_lines
@@ -31,11 +31,11 @@ def asked(text: str, response: Json, **more: Json) -> Json:
 
 def added(folder: Path, *records: Json, indent: int | None = None) -> list[Case]:
     """The cases that are new, of a log of these records."""
-    before = {case.id for case in read_tool_set(folder).all_cases}
+    before = {case.id for case in read_project(folder).all_cases}
     log = folder.parent / "log.jsonl"
     log.write_text("\n".join(json.dumps(record, indent=indent) for record in records))
     assert command("cases", folder, "--from", log) == 0
-    return [case for case in read_tool_set(folder).all_cases if case.id not in before]
+    return [case for case in read_project(folder).all_cases if case.id not in before]
 
 
 def left_out(error: str) -> list[int]:
@@ -141,7 +141,7 @@ def test_a_review_drops_what_is_struck_out_and_is_never_lost(folder: Path, capsy
     assert table.read_text() == struck and (folder / "cases.jsonl").read_bytes() == cases
     assert command("cases", folder, "--review", table) == 0
     assert capsys.readouterr().out == "5 cases\n"
-    found = [(case.id, case.unreviewed) for case in read_tool_set(folder).all_cases]
+    found = [(case.id, case.unreviewed) for case in read_project(folder).all_cases]
     assert found[-2:] == [("d", False), ("=a", False)]
     kept = [row for row in [*rows(), *extra] if row["id"] != "x"]
     assert "unreviewed" not in score(folder, kept).counts["cases"]
@@ -149,10 +149,10 @@ def test_a_review_drops_what_is_struck_out_and_is_never_lost(folder: Path, capsy
     older = folder.parent / "older.tsv"
     older.write_text(struck)
     assert command("cases", folder, "--review", older) == 2
-    assert "c1" in {case.id for case in read_tool_set(folder).all_cases}
+    assert "c1" in {case.id for case in read_project(folder).all_cases}
     table.write_text(table.read_text().splitlines()[0])  # all are struck out
     assert command("cases", folder, "--review", table) == 0
-    assert "c1" not in {case.id for case in read_tool_set(folder).all_cases}
+    assert "c1" not in {case.id for case in read_project(folder).all_cases}
 
 
 def test_what_is_mended_in_the_table_is_refused_and_in_the_cases_kept(
@@ -172,7 +172,7 @@ def test_what_is_mended_in_the_table_is_refused_and_in_the_cases_kept(
     mended.write_bytes(table.read_bytes().replace(b"user: A", b"user: A\r\n"))
     assert command("cases", folder, "--review", mended) == 0
     assert cases.read_bytes().count(b'"people":5') == before.count(b'"people":3') > 1
-    assert not any(case.unreviewed for case in read_tool_set(folder).all_cases)
+    assert not any(case.unreviewed for case in read_project(folder).all_cases)
 
 
 def test_several_at_once_lose_no_case(folder: Path) -> None:
@@ -184,7 +184,7 @@ def test_several_at_once_lose_no_case(folder: Path) -> None:
         words = [sys.executable, "-m", "sgdx_tools", "cases", str(folder), "--from", str(log)]
         processes.append(subprocess.Popen(words, stderr=subprocess.PIPE))
     ended = [process.wait() for process in processes]
-    ids = {case.id for case in read_tool_set(folder).all_cases}
+    ids = {case.id for case in read_project(folder).all_cases}
     for i, status in enumerate(ended):
         assert status in (0, 2)
         assert sum(name.startswith(f"{i}-") for name in ids) == (0 if status else 9)
@@ -204,9 +204,8 @@ def test_several_at_once_lose_no_case(folder: Path) -> None:
             ["'chat m' without messages"],
         ),
         (["--from", "FILE"], '{"attributes": {"http.method": "GET"}}', ["other records 1"]),
-        (["--generate", "2"], "", ["--model"]),
-        (["--model", "m"], "", ["--generate"]),
-        (["--generate", "0", "--model", "m"], "", ["--generate"]),
+        (["--generate", "2"], "", ["sgdx.yaml with models"]),
+        (["--generate", "0"], "", ["--generate"]),
     ],
 )
 def test_faults(
@@ -309,7 +308,7 @@ def test_arguments_that_are_called_as_alternatives_are(tmp_path: Path) -> None:
     """A log says what was called; the case of it is right where the same is called again."""
     tools = [Tool("search", "", objects(filter=ALTERNATIVES)), Tool("all", "", ALTERNATIVES)]
     new = Variant("v1", {"search": ToolWords(parameters={"filter.any_of": Words("either")})})
-    write_tool_set(tmp_path / "api", tools, variants=[new])
+    write_project(tmp_path / "api", tools, variants=[new])
     made: list[tuple[str, Json]] = [
         ("search", {"filter": {"any_of": [{"any_of": ["red"]}, "blue"]}}),
         ("search", {"filter": {"absent": True}}),
@@ -336,11 +335,11 @@ def test_arguments_that_are_called_as_alternatives_are(tmp_path: Path) -> None:
     "arguments", [{"any_of": [{"tag": "red"}, {"tag": "blue"}]}, {"absent": True}]
 )
 def test_an_expected_value_with_two_meanings_is_refused(tmp_path: Path, arguments: Json) -> None:
-    write_tool_set(tmp_path / "api", [Tool("search", "", objects(filter=ALTERNATIVES))])
+    write_project(tmp_path / "api", [Tool("search", "", objects(filter=ALTERNATIVES))])
     case = {"id": "a", "messages": [user("?")], "expect": call("search", filter=arguments)}
     write_lines(tmp_path / "api" / "cases.jsonl", [case])
     with pytest.raises(SgdxError, match="cases.jsonl:1"):
-        read_tool_set(tmp_path / "api")
+        read_project(tmp_path / "api")
     plain = call("search", filter={"any_of": [{"any_of": [1, 2]}]})
     write_lines(tmp_path / "api" / "cases.jsonl", [case | {"expect": plain}])
     for value, right in (([1, 2], 1.0), ([2], 0.0)):
@@ -381,13 +380,22 @@ def answer(body: Json) -> Json:
     return call_completion("write_cases", json.dumps(WRITTEN[name]))
 
 
+def asks(folder: Path, url: str, **keys: object) -> Path:
+    """A file beside a folder of tools by which a model is asked about them."""
+    file = folder.parent / "sgdx.yaml"
+    model = {"model": "m", "base_url": url, **keys}
+    file.write_text(json.dumps({"tools": str(folder), "models": [model]}))
+    return file
+
+
 def test_a_model_writes_cases_that_a_person_reviews(tmp_path: Path, capsys: Capture) -> None:
     folder = tmp_path / "api"
-    write_tool_set(folder, TOOLS, CASES)
+    write_project(folder, TOOLS, CASES)
     before = (folder / "cases.jsonl").read_bytes()
     with serving(StandIn(answer=answer)) as server:
-        words = ("cases", folder, "--generate", "9", "--model", "m", "--base-url", server.url)
-        assert command(*words, "--max-requests", "2", "--concurrency", "1") == 1
+        few = {"max_requests": 2, "concurrency": 1}
+        assert command("cases", asks(folder, server.url, **few), "--generate", "9") == 1
+        words = ("cases", asks(folder, server.url), "--generate", "9")
         assert (folder / "cases.jsonl").read_bytes() == before
         assert command(*words) == 0 and len(server.bodies) == len(TOOLS)
         note = capsys.readouterr().err.splitlines()[-1]
@@ -398,7 +406,7 @@ def test_a_model_writes_cases_that_a_person_reviews(tmp_path: Path, capsys: Capt
     assert {tool["name"] for tool in of_book["others"]} == {"weather", "ping"}
     for part in ("duplicates 1", "unread answers 1", "left out 6", "known already 1"):
         assert part in note, note
-    new = [case for case in read_tool_set(folder).cases if case.unreviewed]
+    new = [case for case in read_project(folder).cases if case.unreviewed]
     assert [(case.messages[0]["content"], case.expect) for case in new] == [
         ("A table for three", (ExpectedCall("book", {"people": 3}),)),
         ("For nine", (ExpectedCall("book", {"people": 9}),)),
@@ -410,18 +418,18 @@ def test_a_model_writes_cases_that_a_person_reviews(tmp_path: Path, capsys: Capt
     lines = table.read_text().splitlines(keepends=True)
     table.write_text("".join(line for line in lines if "For nine" not in line))
     assert command("cases", folder, "--review", table) == 0
-    cases = read_tool_set(folder).cases
+    cases = read_project(folder).cases
     assert [case.id for case in cases[4:]] == [new[i].id for i in (0, 2, 3)]
     assert not any(case.unreviewed for case in cases)
     with serving(StandIn(answer=answer)) as server:  # what was struck out does not come back
-        assert command(*words[:-1], server.url) == 0
+        assert command("cases", asks(folder, server.url), "--generate", "9") == 0
     assert "struck out before 1" in capsys.readouterr().err.splitlines()[-1]
-    assert read_tool_set(folder).cases == cases
+    assert read_project(folder).cases == cases
 
 
 def test_no_case_at_all_is_an_error(tmp_path: Path, capsys: Capture) -> None:
-    write_tool_set(tmp_path / "api", TOOLS[2:])
+    write_project(tmp_path / "api", TOOLS[2:])
     with serving(StandIn(answer=answer)) as server:
-        words = ("--generate", "2", "--model", "m", "--base-url", server.url)
-        assert command("cases", tmp_path / "api", *words) == 2
+        words = ("cases", asks(tmp_path / "api", server.url), "--generate", "2")
+        assert command(*words) == 2
     assert "unread answers 1" in capsys.readouterr().err

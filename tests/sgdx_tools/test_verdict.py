@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolSet, ToolWords, Variant
+from sgdx_tools.data import Case, ExpectedCall, Json, Project, Tool, ToolWords, Variant
+from sgdx_tools.keys import Gate
 from sgdx_tools.predictions import predictions_from_rows
 from sgdx_tools.scoring import score_files
-from sgdx_tools.verdict import Gate, Verdict, fewest, judge, power, situation, situations
+from sgdx_tools.verdict import Verdict, fewest, judge, power, situation, situations
 
 from ..conftest import ROOT
 from .conftest import user
@@ -43,7 +44,7 @@ def verdict_of(
     )
     variants = {"original": Variant("original"), "v1": other}
     gone = {f"gone{i}": "there is no tool" for i in range(left_out)}
-    tool_set = ToolSet("tools", TOOLS, cases, variants, left_out=gone)
+    project = Project("tools", TOOLS, cases, variants, left_out=gone)
     rows = []
     names = {"original": "book", "v1": "reserve"}
     for variant, rights in zip(names, (under_original, under_other), strict=True):
@@ -51,8 +52,8 @@ def verdict_of(
             calls = [{"name": names[variant]}] if (right == 1) != (i < no_call) else []
             row: Json = {"id": f"c{i}", "variant": variant, "calls": calls}
             rows.append(row | {"unread": right is None})
-    files = predictions_from_rows(rows, tool_set)
-    return judge(tool_set, files, score_files(tool_set, files).result, gate)
+    files = predictions_from_rows(rows, project)
+    return judge(project, files, score_files(project, files).result, gate)
 
 
 @pytest.mark.parametrize(
@@ -155,5 +156,5 @@ def test_the_situations_of_the_page_are_made_by_the_rule() -> None:
 def test_what_so_many_cases_can_show_is_said_before(cases: int, words: tuple[str, ...]) -> None:
     """The same losses as those from which a verdict fails, and as many cases as it needs."""
     listed = tuple(Case(str(i), (), ()) for i in range(cases))
-    text = power(ToolSet("x", {}, listed), 3)
+    text = power(Project("x", {}, listed), 3)
     assert all(word in text for word in words), text

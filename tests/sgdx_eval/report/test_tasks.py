@@ -14,7 +14,7 @@ from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
 from sgdx_eval.result import read_result, write_result
 from sgdx_eval.tables import Cell, Table
 from sgdx_metric.__main__ import main as metric
-from sgdx_tools.folder import read_tool_set, write_tool_set, write_variant
+from sgdx_tools.folder import read_project, write_project, write_variant
 from sgdx_tools.predictions import predictions_from_rows
 from sgdx_tools.scoring import score_files
 from sgsacc_metric.__main__ import main as sgsacc
@@ -125,14 +125,14 @@ def test_generators_that_do_not_compare(generators: Path) -> None:
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run with a case that v1 costs, and a second run under the original that differs."""
-    write_tool_set(tmp_path / "api", TOOLS, CASES)
+    write_project(tmp_path / "api", TOOLS, CASES)
     for variant in (V1, V2):
         write_variant(tmp_path / "api" / "variants" / f"{variant.name}.json", variant)
     wrong = [{"name": "reserve", "arguments": {"guests": "<b>3</b>"}}]
     again = rows([("v1", "b", wrong), ("original", "a", [])])
     predictions = [*rows([("v1", "b", wrong)]), *({**row, "repeat": 2} for row in again)]
     (tmp_path / "run").mkdir()
-    tools = read_tool_set(tmp_path / "api")
+    tools = read_project(tmp_path / "api")
     scored = score_files(tools, predictions_from_rows(predictions, tools))
     write_result(scored.result, scored.items, tmp_path / "run" / "scores.json")
     return tmp_path / "run"
@@ -162,12 +162,12 @@ def test_own_tools_have_their_cost_and_the_words(run: Path) -> None:
 def test_cases_that_expect_no_call_are_read_compared_and_reported(tmp_path: Path) -> None:
     """Where no case expects a call, the cases are judged by whether none is made."""
     api = tmp_path / "api"
-    write_tool_set(api, TOOLS, [case for case in CASES if case.id == "d"])
+    write_project(api, TOOLS, [case for case in CASES if case.id == "d"])
     write_variant(api / "variants" / "v1.json", V1)
     called = [{"name": "ping", "arguments": {}}]
     for name, made in (("right", []), ("wrong", called)):
         predictions = [row for row in rows([("v1", "d", made)]) if row["id"] == "d"]
-        tools = read_tool_set(api)
+        tools = read_project(api)
         some = [row for row in predictions if row["variant"] != "v2"]
         scored = score_files(tools, predictions_from_rows(some, tools))
         write_result(scored.result, scored.items, tmp_path / f"{name}.json")

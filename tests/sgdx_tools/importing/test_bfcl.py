@@ -11,7 +11,7 @@ import pytest
 from sgdx_dataset import SgdxError
 from sgdx_metric.call_rules import score_case
 from sgdx_tools.data import Case, ExpectedCall, Tool
-from sgdx_tools.folder import read_tool_set
+from sgdx_tools.folder import read_project
 from sgdx_tools.importing.bfcl import import_bfcl
 from sgdx_tools.importing.collection import Collection
 
@@ -106,8 +106,8 @@ def test_types_names_and_alternatives(tmp_path: Path) -> None:
     assert score_case(expectation, calls, schemas, "exact").call == 0
     folder = tmp_path / "api"
     collection.write(folder)
-    tool_set = read_tool_set(folder)
-    assert tool_set.cases == tuple(collection.cases) and tool_set.source.rules == "exact"
+    project = read_project(folder)
+    assert project.cases == tuple(collection.cases) and project.source.rules == "exact"
 
 
 def test_cases_that_no_call_can_satisfy_are_left_out(tmp_path: Path) -> None:

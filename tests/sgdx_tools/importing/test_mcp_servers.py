@@ -15,7 +15,7 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Json
-from sgdx_tools.folder import read_tool_set
+from sgdx_tools.folder import read_project
 from sgdx_tools.importing import mcp_servers
 from sgdx_tools.importing.mcp_servers import Access, import_servers, started
 
@@ -93,9 +93,9 @@ def test_a_server_by_the_sdk_over_stdio_makes_a_folder(tmp_path: Path) -> None:
     output = tmp_path / "api"
     server = f"{PYTHON} {tmp_path / 'by_sdk.py'}"
     assert command("import", server, "--output", output) == 0
-    tool_set = read_tool_set(output)
-    book, source = tool_set.tools["book_table"], tool_set.source
-    assert (list(tool_set.tools), book.description) == (["book_table", "now"], "Book a table.")
+    project = read_project(output)
+    book, source = project.tools["book_table"], project.source
+    assert (list(project.tools), book.description) == (["book_table", "now"], "Book a table.")
     assert list(book.parameters["properties"]) == ["city", "guests"]
     facts = {"name": "kitchen", "version": "1.2", "protocol": "2026-07-28", "date": TODAY}
     assert (source.form, source.servers) == ("mcp", (facts,))

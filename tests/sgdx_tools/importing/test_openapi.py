@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Tool
-from sgdx_tools.folder import read_tool_set
+from sgdx_tools.folder import read_project
 from sgdx_tools.importing.collection import Collection
 from sgdx_tools.importing.openapi import import_openapi
 
@@ -125,7 +125,7 @@ def test_a_document_of_3_0(tmp_path: Path) -> None:
     assert renamed[3].endswith("it is put_cover here")
     folder = tmp_path / "api"
     collection.write(folder)
-    assert read_tool_set(folder).tools == collection.tools
+    assert read_project(folder).tools == collection.tools
 
 
 def test_a_parameter_in_the_path_is_required(tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ def test_an_import_says_what_was_left_out(tmp_path: Path, capsys: Capture) -> No
     *lines, renamed, note, following = err.splitlines()
     assert "argument body" in note and f"sgdx tools reword {api}" in following
     assert len(lines) == 6 and renamed.startswith("sgdx: renamed: 4, ")
-    source = read_tool_set(api).source
+    source = read_project(api).source
     assert [f"sgdx: left out: {line}" for line in source.left_out] == lines
     assert (source.form, list(source.files)) == ("openapi", ["library_3_0.yaml"])
 

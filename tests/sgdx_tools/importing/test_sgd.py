@@ -8,7 +8,7 @@ import pytest
 
 from sgdx_dataset import SgdxError, frame_tables, open_release
 from sgdx_tools.data import Words
-from sgdx_tools.folder import read_tool_set
+from sgdx_tools.folder import read_project
 from sgdx_tools.importing.sgd import import_sgd
 
 VARIANTS = ("v1", "v2", "v3", "v4", "v5")
@@ -52,7 +52,7 @@ def test_variants_are_variants_with_the_tools_of_the_variant(tmp_path: Path) -> 
     variants = collection.variants
     folder = tmp_path / "api"
     collection.write(folder)
-    assert list(read_tool_set(folder).variants) == ["original", *VARIANTS]
+    assert list(read_project(folder).variants) == ["original", *VARIANTS]
     for variant in variants:
         tools = import_sgd([variant.name], "sample").tools
         assert [words.name for words in variant.tools.values()] == list(tools)

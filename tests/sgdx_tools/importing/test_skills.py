@@ -11,9 +11,10 @@ import pytest
 from sgdx_dataset import SgdxError
 from sgdx_tools.__main__ import main
 from sgdx_tools.asking import ToolPlan
-from sgdx_tools.folder import read_tool_set
+from sgdx_tools.folder import read_project
 from sgdx_tools.importing.skills import import_skills
 from sgdx_tools.options import AskOptions
+from sgdx_tools.project import load_tools
 from sgdx_tools.scoring import score
 
 from ...conftest import ROOT
@@ -66,7 +67,7 @@ def test_what_is_no_skill_is_left_out_by_name(
     (place / "skills" / "two" / "SKILL.md").write_bytes(content)
     pattern, api = f"{place}/skills/**/SKILL.md", place / "api"
     assert command("import", pattern, "--output", api) == 0
-    assert [*read_tool_set(api).tools] == ["pdf-forms"]
+    assert [*read_project(api).tools] == ["pdf-forms"]
     (line,) = (line for line in capsys.readouterr().err.splitlines() if "left out" in line)
     assert "two/SKILL.md" in line and said in line
     assert command("check", place / "skills") == 0
@@ -105,12 +106,12 @@ def test_a_log_of_skills_has_their_calls(place: Path) -> None:
         messages = [user(f"Sum {i}"), said, {"role": "user", "content": [result]}, user("Again")]
         records.append({"request": {"messages": messages}, "response": said})
     assert command("cases", api, "--from", write_lines(place / "log.jsonl", records)) == 0
-    for case in read_tool_set(api).cases:
+    for case in read_project(api).cases:
         assert [call.name for call in case.expect or ()] == ["tables"]
         assert case.messages[1]["tool_calls"][0]["function"] == {
             "name": "tables", "arguments": "{}"
         }  # fmt: skip
-    (request, _) = ToolPlan(read_tool_set(api), AskOptions(command="x")).requests()
+    (request, _) = ToolPlan(read_project(api), AskOptions(command="x")).requests()
     (shown,) = request.body["messages"][1]["tool_calls"]
     assert shown["function"] == {"name": "Skill", "arguments": '{"skill": "tables"}'}
 
@@ -126,8 +127,8 @@ def test_a_client_is_shown_one_tool_of_all_skills(place: Path) -> None:
     for words in ((), ("--as-tools",)):
         assert command("import", *patterns, *words, "--output", folder / str(len(words))) == 0
         write_lines(folder / str(len(words)) / "cases.jsonl", cases)
-    tool_set = read_tool_set(folder / "0")
-    request = next(iter(ToolPlan(tool_set, AskOptions(command="x")).requests()))
+    project = read_project(folder / "0")
+    request = next(iter(ToolPlan(project, AskOptions(command="x")).requests()))
     (tool,) = request.shown["case"]["tools"]
     assert request.body["tools"][0]["function"] == tool and tool["name"] == "Skill"
     assert tool["parameters"]["properties"]["skill"]["enum"] == ["pdf-forms", "tables"]
@@ -135,13 +136,13 @@ def test_a_client_is_shown_one_tool_of_all_skills(place: Path) -> None:
         "- pdf-forms: Fills in forms",
         "- tables: Reads tables",
     ]
-    tool_set = read_tool_set(folder / "1")
+    project = read_project(folder / "1")
     for calls, right in (
         ([call("Skill", skill="pdf-forms", args="sign"), call("tables", file="x"), []], 1),
         ([call("Skill", skill="tables"), [{"name": "Skill", "arguments": "tables"}], []], 1 / 3),
     ):
         rows = [{"id": i, "variant": "original", "calls": made} for i, made in zip("abc", calls)]
-        assert score(tool_set, rows)["right_orig"] == pytest.approx(right)
+        assert score(project, rows)["right_orig"] == pytest.approx(right)
 
 
 def test_the_page_begins_with_commands_that_run(
@@ -161,6 +162,6 @@ def test_the_page_begins_with_commands_that_run(
     assert command("search", "--json") == 1
     (verdict,) = json.loads(capsys.readouterr().out)
     assert (verdict["of"], verdict["verdict"]) == ("recall@1", "failed")
-    tool_set = read_tool_set(Path("sgdx-run/tools"))
-    assert len(tool_set.tools) == 5 and len(tool_set.cases) == 18
+    project = load_tools(Path("sgdx.yaml"))
+    assert len(project.tools) == 5 and len(project.cases) == 18
     assert command("demo", "--skills", "--output", tmp_path) == 2

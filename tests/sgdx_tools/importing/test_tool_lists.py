@@ -11,7 +11,7 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Tool, ToolWords, Variant, Words
-from sgdx_tools.folder import read_tool_set
+from sgdx_tools.folder import read_project
 from sgdx_tools.importing import import_source
 from sgdx_tools.importing.collection import Collection
 from sgdx_tools.renaming import WordedTools
@@ -104,8 +104,8 @@ def test_the_same_tools_come_of_all_forms(content: Json, write: Write, tmp_path:
     assert collection.left_out == []
     folder = tmp_path / "api"
     collection.write(folder)
-    assert read_tool_set(folder).tools == collection.tools
-    assert list(read_tool_set(folder).source.files) == ["tools.json"]
+    assert read_project(folder).tools == collection.tools
+    assert list(read_project(folder).source.files) == ["tools.json"]
 
 
 # A schema in the dialects of Gemini, Python, OpenAPI 3.0 and draft 4, and in today's.
@@ -196,7 +196,7 @@ def test_strict_tools_stay_strict_and_examples_of_input_are_reworded(
     collection.write(tmp_path / "api")
     examples = {"examples": STRICT["input_examples"]} if form == "anthropic" else {}
     tool = Tool("book_table", "Books a table.", TABLE | examples, strict=True)
-    assert read_tool_set(tmp_path / "api").tools == {"book_table": tool}
+    assert read_project(tmp_path / "api").tools == {"book_table": tool}
     names = {"guests": Words("people"), "address.city": Words("town")}
     words = Variant("v1", {"book_table": ToolWords("reserve", parameters=names)})
     worded = WordedTools(collection.tools, words).tool("book_table")
@@ -262,4 +262,4 @@ def test_long_lists_are_cut_and_controls_are_escaped(tmp_path: Path, capsys: Cap
         r"source.json keeps what no model is shown: defer_loading of 1, \x1b[31m of 1"
     )
     assert len(lines) == 21 and "10 more" in lines[-1] and "source.json" in lines[-1]
-    assert len(read_tool_set(api).source.left_out) == 30
+    assert len(read_project(api).source.left_out) == 30
