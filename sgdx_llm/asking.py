@@ -205,7 +205,7 @@ class Run:
         elif self.held:  # the server has refused all that it was asked
             raise self.held[0][1]
         elif self.given_up:
-            raise SgdxError(f"the server does not answer: {self.no_answer}")
+            raise SgdxError(self.no_answer)
 
     async def _work(self, requests: Iterator[Request]) -> None:
         """Ask one request after the other, beside other workers."""
@@ -249,10 +249,10 @@ class Run:
             self.given_up += 1
             self.no_answer = str(later)
             if self.works and self.given_up >= MOST_GIVEN_UP:
-                self.stopped = self.stopped or f"the server does not answer: {later}"
+                self.stopped = self.stopped or str(later)
             elif not self.works and self.given_up >= FIRST_GIVEN_UP:
                 hint = "is --base-url right, and is the server ready?"
-                self.fault = SgdxError(f"the server does not answer: {later}; {hint}")
+                self.fault = SgdxError(f"{later}; {hint}")
         except SgdxError as fault:
             self.fault = self.fault or fault
         finally:

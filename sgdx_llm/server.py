@@ -77,7 +77,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
         except TimeoutError:
             raise openai.APITimeoutError(request) from None
         status = response.status_code
-        if status == 200:
+        if 200 <= status < 300:
             try:
                 why = self.why_none(json.loads(content))
             except (ValueError, RecursionError):  # such as an answer that was cut off
@@ -142,12 +142,15 @@ class Server:
             return self._answer_of(error)
         except openai.APITimeoutError:
             said = f"no whole answer in {self.seconds:g} seconds, which --timeout sets"
-            raise NoAnswerError(said) from None
+            raise self._no_answer(said) from None
         except openai.OpenAIError as error:  # of the connection
             cause = error.__cause__ or error
-            raise NoAnswerError(take_out(f"{type(error).__name__}: {cause}")) from None
+            raise self._no_answer(take_out(f"{type(error).__name__}: {cause}")) from None
         content: bytes = answer.content  # type: ignore[attr-defined]
         return take_out_of(read_body(content))
+
+    def _no_answer(self, why: str) -> NoAnswerError:
+        return NoAnswerError(f"{self.host}: does not answer: {why}")
 
     def _answer_of(self, error: openai.APIStatusError) -> Json:
         """What an error's status says: an answer where a filter stopped it; else this raises."""
@@ -169,7 +172,7 @@ class Server:
         if (status in (408, 409, 425, 429) or status >= 500) and not lasting:
             wait = error.response.headers.get("retry-after")
             later = f"; Retry-After: {take_out(wait)[:60]}" if wait else ""
-            raise NoAnswerError(f"status {status}: {text}{later}")
+            raise self._no_answer(f"status {status}: {text}{later}")
         hint = f"; the key is read from {self.key_name}" if status == 401 else _HINTS.get(status)
         line = f"{self.host}: refused a request with status {status}: {text}{hint or ''}"
         if status not in _REFUSED:

@@ -109,6 +109,7 @@ REFERENCE_ROW = REFERENCE.append(pa.field("words", pa.string()))
 
 def rows_table(rows: Any, kind: type[Prediction], side: str) -> pa.Table:
     """A table of rows in any form, checked; keys that `kind` lacks are skipped."""
+    rows = given_rows(rows, "frames" if kind is Reference else "")
     schema = REFERENCE_ROW if kind is Reference else PREDICTION
     columns = _arrow_columns(rows, schema)
     if columns is not None:
@@ -129,14 +130,28 @@ def rows_table(rows: Any, kind: type[Prediction], side: str) -> pa.Table:
             except (ValueError, RecursionError) as of_row:
                 fault = re.sub(r"^(.*`\$)\[0\]", r"\1", str(of_row))
                 example = f"; expected a row as {EXAMPLE_ROW}" if side == "predictions" else ""
-                if isinstance(row, Mapping) and "turns" in row:
-                    example = "; found a dialogue, expected frames: sgdx_dataset.frames makes them"
                 raise ScoreError(f"{side}[{i}]: {fault}{example}") from None
         raise
     finally:
         if was_enabled:
             gc.enable()
     return arrow_table(data, schema, side)
+
+
+def given_rows(rows: Any, kind: str = "") -> Any:
+    """Rows as they are given; of dialogue rows those of a kind, "frames" or "turns", are made.
+
+    A slice of a dataset is a dict of columns.
+    """
+    if isinstance(rows, Mapping) and all(isinstance(column, list) for column in rows.values()):
+        rows = [dict(zip(rows, row)) for row in zip(*rows.values())]
+    first = rows[0] if isinstance(rows, list | tuple) and rows else rows
+    names = first if isinstance(first, Mapping) else getattr(rows, "column_names", None) or ()
+    if not kind or "turns" not in names or isinstance(rows, pa.Table):
+        return rows
+    import sgdx_dataset
+
+    return (sgdx_dataset.frames if kind == "frames" else sgdx_dataset.turns)(rows)
 
 
 def _checked_lines(rows: list[Any], kind: type[Prediction]) -> bytes:

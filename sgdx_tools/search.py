@@ -188,7 +188,7 @@ def embeddings(model: str, url: str | None) -> Ranker:
             try:
                 answer = await server.ask(body, FIRST_RETRIES, "/embeddings")
             except NoAnswerError as error:
-                raise SgdxError(f"{server.host}: does not answer: {error}") from None
+                raise SgdxError(str(error)) from None
             if why := _why_no_embeddings(answer):  # such as of a text that a filter stopped
                 raise SgdxError(f"{model}: found {take_out(why)[:300]}, expected embeddings")
             vectors = {row["index"]: row["embedding"] for row in answer["data"]}

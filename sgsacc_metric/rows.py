@@ -7,7 +7,7 @@ import msgspec
 
 from sgdx_dataset.schema import Intent, Service, Slot, read_service
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.rows import row_dicts
+from sgdx_metric.rows import given_rows, row_dicts
 from sgdx_metric.variants import own_variants, schema_digest
 
 # Acts whose slot `intent` is not a slot: its value is the name of an intent. A service may have a
@@ -98,7 +98,7 @@ def trimmed(turn: Turn) -> Turn:
 
 def read_turn_rows(rows: Any) -> list[Turn]:
     """Read turn rows of any form that `row_dicts` takes."""
-    listed = enumerate(row_dicts(rows, Turn, "references"))
+    listed = enumerate(row_dicts(given_rows(rows, "turns"), Turn, "references"))
     return [read_turn(row, f"references[{i}]") for i, row in listed]
 
 
@@ -108,7 +108,7 @@ def read_prediction_rows(rows: Any) -> list[Prediction]:
     def convert(row: Any) -> Prediction:
         return msgspec.convert(row, Prediction)
 
-    listed = enumerate(row_dicts(rows, Prediction, "predictions"))
+    listed = enumerate(row_dicts(given_rows(rows), Prediction, "predictions"))
     return [_checked(convert, row, f"predictions[{i}]") for i, row in listed]
 
 

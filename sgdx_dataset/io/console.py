@@ -114,7 +114,7 @@ def _run(
                 sys.stdout.flush()
     except faults as error:
         status, line = BAD_INPUT, f"error: {error}"
-    except UnicodeEncodeError as error:  # such as of an argument with a byte that is no UTF-8
+    except UnicodeEncodeError as error:  # such as of a path with a byte that is no UTF-8
         text = error.object[max(0, error.start - 30) : error.end + 30]
         status, line = BAD_INPUT, f"error: found {text!a}, expected Unicode text"
     except (KeyboardInterrupt, Terminated) as stop:
@@ -149,8 +149,8 @@ def check_path(option: str, value: str) -> None:
     """Refuse a value that is empty, or that no file system takes as a path, by its name."""
     if not value:
         raise SgdxError(f"{option or 'argument'}: found an empty value, expected one")
-    if "\0" in value:
-        raise SgdxError(f"{option} {value!r}: found a NUL, expected the name of a file or a text")
+    if re.search("[\0\ud800-\udfff]", value):
+        raise SgdxError(f"{option} {value!a}: found a NUL or no UTF-8, expected a text")
     try:
         Path(value).stat()
     except (OSError, UnicodeError) as error:

@@ -317,15 +317,17 @@ def locked(folder: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout  # slow to import
 
     created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock")
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout:
         raise SgdxError(
             f"{folder}: another run is writing here, expected a folder of its own; wait until it "
             "has ended, or give another --output"
         ) from None
+    except OSError as error:
+        raise SgdxError(f"{folder}: cannot be written: {error.strerror or error}") from None
     try:
         yield
     finally:

@@ -158,6 +158,8 @@ def _checked(data: bytes, loader: yaml.CSafeLoader) -> yaml.Node | None:
             line = node.start_mark.line + 1
             if node.tag not in _DOCUMENT_TAGS:
                 raise ValueError(f"line {line}: found a value of type {node.tag}")
+            if isinstance(node, yaml.ScalarNode) and "\0" in node.value:
+                raise ValueError(f"line {line}: found a NUL, expected text")
             path.add(id(node))
             counts[id(node)] = 1 + sum(map(count, _children(node)))
             path.remove(id(node))

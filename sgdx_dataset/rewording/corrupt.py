@@ -34,9 +34,9 @@ def corrupt(
     window: int = 3,
 ) -> list[Path]:
     """Write K variants, ``output/corrupt-1`` to ``output/corrupt-K``, of the train schema alone."""
-    for name, value, least in (("variants", variants, 1), ("seed", seed, 0)):
-        if value < least:
-            raise SgdxError(f"{name} is {value}, expected {least} or more")
+    for name, value, least, most in (("variants", variants, 1, 1000), ("seed", seed, 0, 2**64)):
+        if not least <= value <= most:
+            raise SgdxError(f"--{name} {value}: expected {least} to {most}")
     original, excluded = release.schema("train", "original"), release_words(release).variants
     schemas = {}
     for number in range(1, variants + 1):

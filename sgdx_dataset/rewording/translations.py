@@ -114,7 +114,8 @@ def read_settings(**options: Any) -> TranslationSettings:
     try:
         settings = msgspec.convert(options, TranslationSettings)
     except msgspec.ValidationError as error:
-        raise SgdxError(f"options: {error}") from None
+        found, _, name = str(error).partition(" - at `$.")
+        raise SgdxError(f"--{name[:-1].replace('_', '-')}: {found}") from None
     if settings.sample and not (settings.forward or settings.backward):
         raise SgdxError("--sample: commands are not sampled, expected a model")
     return settings

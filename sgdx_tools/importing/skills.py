@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.waiting import waiting_for
 
 from ..data import Tool
 from ..skills import read_front_matter
@@ -27,7 +28,8 @@ def import_skills(
     tools, places = list[Tool](), dict[str, Path]()
     for pattern in patterns:
         anchor = Path(pattern).anchor  # of a pattern that is no relative one
-        paths = sorted(Path(anchor or ".").glob(pattern.removeprefix(anchor)))
+        with waiting_for(f"the search for {pattern}"):
+            paths = sorted(Path(anchor or ".").glob(pattern.removeprefix(anchor)))
         if not paths:
             raise SgdxError(f"skills: found no file {pattern!r}, expected SKILL.md of some skills")
         for path in paths:

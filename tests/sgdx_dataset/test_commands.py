@@ -61,7 +61,7 @@ TRANSLATE = "reword backtranslate --output x --forward-command false"
         ("reword backtranslate --output x --forward a --backward-command b --backward c", "--back"),
         (f"{TRANSLATE} --backward-command cat --batch-size 0", "options: .*`$.batch_size`"),
         (f"{TRANSLATE} --backward-command cat --sample", "--sample: "),
-        ("reword corrupt --output x --variants 0", "variants is 0, expected "),
+        ("reword corrupt --output x --variants 0", "--variants 0: expected "),
     ],
 )
 def test_one_line_per_fault(run: Run, tmp_path: Path, arguments: str, named: str) -> None:

@@ -227,7 +227,13 @@ def test_what_rows_say_of_themselves_is_neither_contradicted_nor_lost(metric: An
         for wrong in ({"split": "validation"}, {"split": "dev"}, {"release": "many"}):
             with pytest.raises(ValueError, match=f"{'validation|many'}.*(test|sample)"):
                 door(predicted, rows, **wrong)
-        assert "|split:test|" in door(predicted, rows, split=rows.split)
+        whole = door(predicted, rows, split=rows.split)
+        assert "|split:test|" in whole and door(predicted[:], dialogues) == whole
+        options = {"split": "test", "release": "sample"}
+        of_slices = {door(predicted, given, **options) for given in (rows[:], dialogues[:])}
+        assert {of_slices.pop()} == {door(predicted, [*rows], **options)} and not of_slices
+        one = door(predicted[:6], dialogues[0], dialogues=["1_00000"], **options)
+        assert "|dialogues:1@" in one
         signatures = set()
         for begin in (0, 3):
             part = frames(dialogues.select(range(begin, begin + 3)))

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 import sgsacc_metric.api
-from sgdx_dataset import open_release, turn_tables
+from sgdx_dataset import load, open_release, turn_tables
 from sgdx_eval.result import read_result
 from sgsacc_metric import Options, score
 from sgsacc_metric.__main__ import main
@@ -58,6 +58,8 @@ def test_all_doors_say_the_same(
     for form in (list, datasets.Dataset.from_list, pa.Table.from_pylist, pd.DataFrame):
         rows = form(predictions), form(references)
         assert score(*rows, split="test", release="sample", nli="lexical") == expected
+    of_dialogues = score(predictions, load("original", "test", "sample"), nli="lexical")
+    assert of_dialogues["sgsacc_orig"] == expected["sgsacc_orig"]
     monkeypatch.chdir(tmp_path)
     assert main(["install"]) == 0
     installed = evaluate.load("sgsacc_metric", keep_in_memory=True)
