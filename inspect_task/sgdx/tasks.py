@@ -49,7 +49,7 @@ from inspect_ai.tool import ToolCall, ToolFunction, ToolInfo, ToolParams
 from inspect_ai.tool import ToolChoice as ToolChoiceOfInspect
 from inspect_ai.util import JSONSchema
 
-from sgdx_eval.prediction_files import NO_HEADER, Header
+from sgdx_eval.predictions import NO_HEADER, Header
 from sgdx_llm.harness import VARIANTS, references, task_plan
 from sgdx_llm.messages import decode_arguments
 from sgdx_llm.plan import Plan
@@ -60,9 +60,9 @@ from sgdx_metric.scoring import score_frames
 from sgdx_metric.statistics import flipped, variation, worst_case
 from sgdx_metric.variants import ORIGINAL, floor_of
 from sgdx_tools.asking import ToolPlan
-from sgdx_tools.folder import read_tool_set
 from sgdx_tools.options import AskOptions
 from sgdx_tools.predictions import Prediction, PredictionFile
+from sgdx_tools.project import load
 from sgdx_tools.scoring import score_variant
 
 HOST = "inspect_ai"
@@ -107,14 +107,15 @@ def calls(tools: str, distractors: int = 0, text_calls: bool = False) -> Task:
     The figure is the share of exactly right answers; ``distractors`` and ``text_calls`` are as for
     ``sgdx tools run``.
     """
-    tool_set = read_tool_set(Path(tools))
+    tool_set = load(Path(tools))
     asked = AskOptions(model=HOST, distractors=distractors, text_calls=text_calls)
     plan, cases = ToolPlan(tool_set, asked), {case.id: case for case in tool_set.cases}
     plan.host = HOST
 
     def score_case(made: Prediction) -> Scores:
-        how = PredictionFile(NO_HEADER, [{made.id: made}]), tool_set.source.rules, {}
-        ((of,),) = score_variant([cases[made.id]], plan.worded[made.variant], *how)
+        file = PredictionFile(NO_HEADER, [{made.id: made}])
+        worded, rules = plan.worded[made.variant], tool_set.source.rules
+        ((of,),) = score_variant([cases[made.id]], worded, file, rules, {})
         near = {} if of.score.call is None else {"call_fuzzy": of.score.call}
         return {"right": float(of.is_right), **near}
 

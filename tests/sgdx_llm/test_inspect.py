@@ -118,13 +118,13 @@ def test_calls_are_those_of_tools_and_the_exact_share_is_the_figure(
 
     from sgdx_cli import main
     from sgdx_eval.result import read_result
-    from sgdx_tools.folder import read_tool_set
+    from sgdx_tools.project import load
     from sgdx_tools.renaming import WordedTools
 
     folder, names = tmp_path / "sgd", ("original", "v1", "v2")
     of = ["--source", "sample", "--dialogues", str(dialogues), "--output", str(folder)]
     assert main(["tools", "import", "--sgd", *names, *of]) == 0
-    tool_set = read_tool_set(folder)
+    tool_set = load(folder)
     worded = {name: WordedTools(tool_set.tools, tool_set.variants[name]) for name in names}
 
     def answer(messages: Any, tools: Any, choice: Any, config: Any) -> ModelOutput:

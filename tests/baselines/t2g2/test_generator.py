@@ -197,14 +197,13 @@ def test_templates_are_read_for_a_model_that_was_trained_with_them(
 def _write_templates(folder: Path) -> None:
     """A template for every action of the sample's turns: the key itself, made of what it has."""
     from baselines.copies import template_key
-    from sgdx_eval.gold import open_gold
+    from sgdx_eval.gold import Rows, open_gold
     from sgdx_eval.tasks.turns import REFERENCES, read_turns
 
     keys: dict[str, set[str]] = {}
     for split in ("train", "validation", "test"):
-        for turn in read_turns(
-            open_gold("sample", split, {}, REFERENCES.names, "turns"), "original"
-        ):
+        rows = Rows(references=REFERENCES, kind="turns")
+        for turn in read_turns(open_gold("sample", split, {}, rows), "original"):
             for action in turn.actions:
                 keys.setdefault(action.service, set()).add(template_key(turn, action))
     folder.mkdir()
