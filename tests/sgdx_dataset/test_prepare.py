@@ -243,7 +243,7 @@ def start(*arguments: object) -> subprocess.Popen[bytes]:
 def test_killed_in_the_middle(tmp_path: Path) -> None:
     cache, built = tmp_path / "cache", tmp_path / "hub"
     prepare = ["prepare", "--source", "sample", "--cache-dir", cache]
-    build = ["build", "--source", "sample", "--output", built]
+    build = ["push", "YOU/sgdx", "--source", "sample", "--output", built]
     for command, half_made in (
         (prepare, "cache/.sgdx-preparing/sgdx"),
         (build, ".hub.*.incomplete/hub/data"),

@@ -169,7 +169,18 @@ def test_slices_mixtures_streams_and_lists(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_command_writes_the_rows(tmp_path: Path, kind: str) -> None:
     (tmp_path / "ids.txt").write_text("1_00003\n1_00001\n")
-    words = [kind, "--source", "sample", "--split", "dev", "--config", "v1", "v2", "--output"]
+    words = [
+        "export",
+        kind,
+        "--source",
+        "sample",
+        "--split",
+        "dev",
+        "--config",
+        "v1",
+        "v2",
+        "--output",
+    ]
     assert main([*words, str(tmp_path / "all")]) == 0
     chosen = ["--dialogues", str(tmp_path / "ids.txt")]
     assert main([*words, str(tmp_path / "some"), *chosen]) == 0

@@ -32,7 +32,7 @@ def test_release_is_what_the_references_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        ({"v2": V1}, "found no v1.parquet, expected the frame rows of v1 as 'python -m sgdx_d"),
+        ({"v2": V1}, "found no v1.parquet, expected the frame rows of v1 as 'sgdx export"),
         ({"v1": V1.drop_columns(["seen", "service"])}, "found no column service, seen, expected f"),
         ({"v1": V1.set_column(1, "variant", pa.array(["v2"]))}, "found variant v2, expected v1"),
         ({"v1": V1.slice(1)}, "v1.parquet: found variant no rows, expected v1"),
