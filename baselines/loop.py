@@ -227,6 +227,7 @@ class Training:
     def log(self) -> None:
         """Write the mean loss and the speed since the last time to the log, and show them."""
         loss, speed, seconds = self.meter.read()
+        self.meter = Meter(self.accelerator)
         if not math.isfinite(loss):
             raise self._diverged(f"the loss is {loss}")
         self.shown.bar.set_postfix_str(f"loss {loss:.3f}")  # more would not fit into 80 columns
@@ -388,7 +389,7 @@ def average_of(model: nn.Module, ema: float) -> AveragedModel:
 
 
 class Meter:
-    """Sums loss, tokens and seconds since the last reading; the loss stays on the device."""
+    """Sums loss, tokens and seconds since it was made; the loss stays on the device."""
 
     def __init__(self, accelerator: Accelerator, total: float = 0.0, batches: int = 0) -> None:
         """Begin anew, or with the losses that ``state`` gave."""
@@ -419,15 +420,11 @@ class Meter:
         return {"total": total, "batches": self.batches}
 
     def read(self) -> tuple[float, float, float]:
-        """Mean loss and tokens per second over all processes, and seconds; then begin anew."""
+        """Mean loss and tokens per second over all processes, and seconds."""
         # All processes must call this together.
         loss = self.state()["total"] / max(1, self.batches)
         seconds = time.perf_counter() - self.since
-        speed = self.tokens * self.accelerator.num_processes / seconds
-        self.total = torch.zeros(1).to(self.accelerator.device)
-        self.batches = self.tokens = 0
-        self.since = time.perf_counter()
-        return loss, speed, seconds
+        return loss, self.tokens * self.accelerator.num_processes / seconds, seconds
 
 
 @contextmanager

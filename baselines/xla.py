@@ -33,12 +33,9 @@ def check_training(device: torch.device, settings: Settings) -> None:
         return
     if os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true":
         raise SgdxError("FSDP: found the device xla, expected whole weights there, as in tpu.yaml")
-    if bits := getattr(settings, "bits", None):
-        raise SgdxError(f"bits: found {bits} on the device xla, expected null there")
-    if settings.gradient_checkpointing:
-        raise SgdxError(
-            "gradient_checkpointing: found true on the device xla, expected false there"
-        )
+    for name in ("bits", "gradient_checkpointing"):
+        if getattr(settings, name, None):
+            raise SgdxError(f"{name}: found on the device xla, expected a recipe without it there")
 
 
 def move(model: Any, device: torch.device) -> Any:
@@ -129,7 +126,8 @@ def fill_up(
         fills: What a tensor is filled with. In others the last row is repeated, and 0 stands in
             new columns.
     """
-    full = dict(batch)
+    # XLA takes some scalars for constants, each of which would make a program of its own.
+    full = {name: tensor if tensor.dim() else tensor[None] for name, tensor in batch.items()}
     for tensor, dimensions in names.items():
         if tensor not in batch:
             continue

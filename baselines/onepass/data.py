@@ -26,11 +26,7 @@ from .frames import (
     Paths,
     TextSpan,
 )
-from .layout import (
-    TextToken,
-    TokenRange,
-    TokenSequence,
-)
+from .layout import TextToken, TokenRange, TokenSequence
 from .modeling import LOWEST, WIDTH, Logits
 
 Tensors = dict[str, torch.Tensor]
@@ -106,8 +102,8 @@ def filled(batch: Tensors, rows: int, width: int) -> Tensors:
     # Few frames of SGD have more slots, values and so on than these.
     sizes = {"frames": rows, "tokens": width, "text": 64, "slots": 12 * rows}
     sizes |= {"intents": 8, "values": 8, "known": 16, "spans": 4}
-    count = torch.tensor(float(len(batch["input_ids"])))
-    return {**fill_up(batch, _DIMENSIONS, sizes, _FILLS), "frames": count}
+    batch = batch | {"frames": torch.tensor(float(len(batch["input_ids"])))}
+    return fill_up(batch, _DIMENSIONS, sizes, _FILLS)
 
 
 def label_batch(items: Sequence[Item], labels: Sequence[Labels], shapes: Tensors) -> Tensors:

@@ -24,7 +24,6 @@ from ..batching import Ints, by_length
 from ..data.dialogues import read_dialogues
 from ..encoders import check_positions
 from ..loop import last_checkpoint
-from ..processes import over_processes
 from ..settings import Part, PartSettings, SgpSettings
 from ..system import read_provenance
 from ..task import Evaluation, Provenance, Run, Task
@@ -172,8 +171,7 @@ def decision_f1(
             sizes = (len(taken & right), len(taken), len(right))
             counts += weight * torch.tensor(sizes, dtype=torch.float64)
     # Some devices have no float64.
-    sums = over_processes(accelerator, counts.float().to(accelerator.device), "sum")
-    right, taken, due = sums.tolist()
+    right, taken, due = accelerator.reduce(counts.float().to(accelerator.device), "sum").tolist()
     return float(2 * right / (taken + due)) if right else 0.0
 
 

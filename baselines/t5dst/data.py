@@ -161,10 +161,8 @@ def filled(
     batch: dict[str, torch.Tensor], rows: int, width: int, target: int = 1
 ) -> dict[str, torch.Tensor]:
     """A batch filled up to rows of ``width`` tokens, and answers of ``target``."""
-    names: dict[str, tuple[str | None, ...]] = {"input_ids": ("rows", "tokens")}
-    wide = batch["attention_mask"].dim() == 4  # [inputs, 1, 1, tokens]
-    names["attention_mask"] = ("rows", None, None, "tokens") if wide else ("rows", "tokens")
-    names["labels"] = ("rows", "answer")
+    mask = ("rows", *(None,) * (batch["attention_mask"].dim() - 2), "tokens")  # may be wide
+    names = {"input_ids": ("rows", "tokens"), "attention_mask": mask, "labels": ("rows", "answer")}
     sizes = {"rows": rows, "tokens": width, "answer": target}
     return fill_up(batch, names, sizes, {"labels": IGNORED})
 

@@ -1,7 +1,7 @@
 """Commands of sgdx in one process, in which XLA compiles each program once and no model drops out.
 
 The argument is JSON, a list of commands. One that begins with ["until", STEP] is a training that is
-broken off before that step.
+broken off before that step, if it has so many.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def run(words: list[str]) -> None:
         patch.setattr(loop.Training, "step", step_or_end)
         patch.setattr(nn.Module, "train", lambda part, mode=True: set_mode(part, False))
         patch.setattr(sys, "argv", ["sgdx", *words])
-        assert main(words) == (2 if until else 0)
+        assert main(words) in (0, 2 if until else 0)
 
 
 if __name__ == "__main__":
