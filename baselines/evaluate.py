@@ -27,7 +27,7 @@ def evaluate(
     The output folder then holds predictions/CONFIG.jsonl for each variant, scores.json and
     run.json. It may be the folder of a training. In that case 'sgdx publish' shows the scores on
     the model's card. To resume a run that was killed, give the same command again. To predict with
-    several processes: accelerate launch -m baselines.evaluate.
+    several processes: accelerate launch -m sgdx_cli evaluate.
 
     The responses of a generator are scored by BLEU and slot error rate. SGSAcc needs a model of
     entailment: score the predictions again with 'sgdx score --nli MODEL'.

@@ -46,7 +46,7 @@ def read_file(path: Path) -> bytes:
             expected = f"expected at most {MAX_FILE_BYTES}"
             raise SgdxError(f"{path}: found {status.st_size} bytes, {expected}")
         note_read(path)
-        return _in_utf8(path.read_bytes(), path)
+        return in_utf8(path.read_bytes(), path)
     except OSError as error:
         raise SgdxError(f"{path}: cannot be read: {error}") from None
 
@@ -60,12 +60,12 @@ def read_input(path: Path) -> bytes:
         from .waiting import waiting_for
 
         with waiting_for(str(path)) if path.is_fifo() else nullcontext():
-            return _in_utf8(path.read_bytes(), path)
+            return in_utf8(path.read_bytes(), path)
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror or error}") from None
 
 
-def _in_utf8(data: bytes, path: Path) -> bytes:
+def in_utf8(data: bytes, path: Path) -> bytes:
     """What a file has, in UTF-8 where a byte order mark says that it is UTF-8 or UTF-16.
 
     Windows' shells and editors write such marks.
