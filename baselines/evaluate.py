@@ -6,6 +6,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from sgdx_dataset.io.errors import SgdxError
 from sgdx_eval.data_options import DataOptions
 from sgdx_eval.options import Details, Quiet
 
@@ -27,7 +28,7 @@ def evaluate(
     The output folder then holds predictions/CONFIG.jsonl for each variant, scores.json and
     run.json. It may be the folder of a training. In that case 'sgdx publish' shows the scores on
     the model's card. To resume a run that was killed, give the same command again. To predict with
-    several processes: accelerate launch -m baselines.evaluate.
+    several processes: accelerate launch -m sgdx_cli evaluate.
 
     The responses of a generator are scored by BLEU and slot error rate. SGSAcc needs a model of
     entailment: score the predictions again with 'sgdx score --nli MODEL'.
@@ -47,6 +48,9 @@ def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool)
     """Write predictions, and let the first process score them."""
     path = output / "run.json"  # which a training may have left
     record = read_json(path) if path.exists() else {}
+    if not path.exists() and (output / "scores.json").exists():
+        expected = "expected a new folder, or one of an earlier run"
+        raise SgdxError(f"--output {output}: found scores.json without run.json, {expected}")
     if not write_predictions_of(request, output / "predictions"):
         return
     from sgdx_eval.predictions import versions

@@ -68,7 +68,7 @@ def predict(
 
     The output folder then holds CONFIG.jsonl for each variant. Existing files are kept if model and
     data are the same. To resume a run that was killed, give the same command again. To predict with
-    several processes: accelerate launch -m baselines.predict.
+    several processes: accelerate launch -m sgdx_cli predict.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def train(
     """Train a tracker or a generator from a recipe.
 
     Ctrl-C keeps a checkpoint, from which --resume goes on. To train with several processes:
-    accelerate launch -m baselines.train --config RECIPE.
+    accelerate launch -m sgdx_cli train --config RECIPE.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ import msgspec
 
 from .configs import BACKTRANS, CONFIGS, SAME_WORDS, SPLITS, VARIANTS, split_name
 from .io.errors import SgdxError, one_of
-from .io.files import MAX_FILE_BYTES, file_digest, note_read, read_file, staged
+from .io.files import MAX_FILE_BYTES, file_digest, in_utf8, note_read, read_file, staged
 from .io.json import pretty_json
 from .schema import Service
 from .source import COMMIT, DOWNLOAD, NAMED, SHA256, Source, download, resolve_source
@@ -368,7 +368,8 @@ def _zip_files(name: str, path: Path) -> Files:
         if member.file_size > MAX_FILE_BYTES:
             raise ValueError(f"found {member.file_size} bytes, expected at most {MAX_FILE_BYTES}")
         with archive.open(member) as entry:
-            return entry.read(member.file_size + 1)  # no more, whatever the archive has of it
+            data = entry.read(member.file_size + 1)  # no more, whatever the archive has of it
+        return in_utf8(data, Path(member.filename))
 
     files: dict[str, Callable[[], bytes]] = {}
     tops = set[str]()

@@ -109,7 +109,8 @@ def read_dialogues(release: Release, split: str) -> Iterator[tuple[str, list[Dia
     for file in release.dialogue_files(split):
         path = f"{release.name}: {file}"
         with many_objects():
-            dialogues = decode_json(release.read(file), list[Dialogue], path, "a list of dialogues")
+            what = "a list of dialogues with labels ('sgdx track' reads some without)"
+            dialogues = decode_json(release.read(file), list[Dialogue], path, what)
             if not dialogues:
                 raise SgdxError(f"{path}: has no dialogue, expected at least one")
             for dialogue in dialogues:

@@ -12,6 +12,7 @@ import numpy as np
 from datasets import Dataset
 
 from sgdx_dataset import VARIANTS, frames, load, open_release
+from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.release import Release
 from sgdx_dataset.subset import check_dialogue_ids, read_dialogue_ids
 from sgdx_metric.signature import dialogues_mark
@@ -62,7 +63,11 @@ class RequestedData:
             chosen = set(self.ids)
             names = enumerate(dialogues["dialogue_id"])
             dialogues = dialogues.select([place for place, name in names if name in chosen])
-        return rows_of(dialogues, self.split, self.source)
+        rows = rows_of(dialogues, self.split, self.source)
+        if not len(rows):
+            found = f"found no labels of the split {self.split}, expected some"
+            raise SgdxError(f"{self.release.public_name}: {found}; 'sgdx track' needs none")
+        return rows
 
     def facts(self, config: str) -> dict[str, Any]:
         """What the header of a schema variant's prediction file says about the data."""

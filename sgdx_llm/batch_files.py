@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import is_written, remove, staged
+from sgdx_dataset.io.files import is_written, open_input, remove, staged
 
 from .answer_file import AnswerFile
 from .asking import unanswered
@@ -68,11 +68,7 @@ def collect(plan: Plan, answers: AnswerFile, files: Iterable[Path]) -> Counter[s
     keys = {request.custom_id: request.key for request in plan.requests()}
     counts: Counter[str] = Counter()
     for path in files:
-        try:
-            lines = path.open("rb")
-        except OSError as error:
-            raise SgdxError(f"{path}: cannot be read: {error.strerror}") from None
-        with lines:
+        with open_input(path) as lines:
             for number, line in enumerate(lines, 1):
                 if not line.strip():
                     continue

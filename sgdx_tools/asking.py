@@ -134,8 +134,6 @@ class ToolPlan:
         if unknown := [name for name in self.names if name not in project.variants]:
             known_names = ", ".join(project.variants)
             raise SgdxError(f"--variant {unknown[0]}: expected one of {known_names}")
-        if asked.repeats < 1 or asked.distractors < 0:
-            raise SgdxError("--repeats: expected 1 or more, --distractors: expected 0 or more")
         if asked.distractors and all(case.tools is None for case in project.cases):
             found = "found cases that may call all tools, expected cases with tools of their own"
             raise SgdxError(f"--distractors {asked.distractors}: {found}")

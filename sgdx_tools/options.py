@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.secrets import split_command
 from sgdx_llm.options import ServerOptions
 
@@ -80,7 +81,10 @@ class AskOptions(ServerOptions):
     which no rewording makes."""
 
     def __post_init__(self) -> None:
-        """Read the command too."""
+        """Read the command and numbers too."""
         super().__post_init__()
+        for name, least, most in (("repeats", 1, 100), ("distractors", 0, 10**6)):
+            if not least <= (number := getattr(self, name)) <= most:
+                raise SgdxError(f"--{name} {number}: expected {least} to {most}")
         if self.command is not None:
             split_command(self.command)

@@ -14,7 +14,7 @@ from glob import glob
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import Any
+from typing import Any, BinaryIO
 
 from .errors import SgdxError
 from .secrets import has_keys, take_out_of_bytes
@@ -46,26 +46,35 @@ def read_file(path: Path) -> bytes:
             expected = f"expected at most {MAX_FILE_BYTES}"
             raise SgdxError(f"{path}: found {status.st_size} bytes, {expected}")
         note_read(path)
-        return _in_utf8(path.read_bytes(), path)
+        return in_utf8(path.read_bytes(), path)
     except OSError as error:
         raise SgdxError(f"{path}: cannot be read: {error}") from None
 
 
-def read_input(path: Path) -> bytes:
-    """Read a file of any size, or a pipe, that a user names on a command line."""
+def open_input(path: Path) -> BinaryIO:
+    """Open a file of any size, or a pipe, that a user names on a command line."""
+    from .waiting import waiting_for
+
     try:
         if path.is_char_device() or path.is_block_device():
             raise SgdxError(f"{path}: found a device, expected a file")
         note_read(path)
-        from .waiting import waiting_for
-
         with waiting_for(str(path)) if path.is_fifo() else nullcontext():
-            return _in_utf8(path.read_bytes(), path)
+            return path.open("rb")
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror or error}") from None
 
 
-def _in_utf8(data: bytes, path: Path) -> bytes:
+def read_input(path: Path) -> bytes:
+    """Read such a file whole."""
+    with open_input(path) as file:
+        try:
+            return in_utf8(file.read(), path)
+        except OSError as error:
+            raise SgdxError(f"{path}: {error.strerror or error}") from None
+
+
+def in_utf8(data: bytes, path: Path) -> bytes:
     """What a file has, in UTF-8 where a byte order mark says that it is UTF-8 or UTF-16.
 
     Windows' shells and editors write such marks.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import tempfile
 import time
 import zipfile
@@ -88,6 +89,21 @@ def test_a_value_of_another_kind_and_broken_json_are_read_or_refused(kind: str) 
 
 
 # ---- zip archives
+
+
+def test_files_with_a_byte_order_mark_are_read_in_an_archive_as_in_a_folder(mini: Path) -> None:
+    for encoding, path in (
+        ("utf-8-sig", mini / "test" / "schema.json"),
+        ("utf-16", mini / "test" / "dialogues_001.json"),
+    ):
+        path.write_bytes(path.read_text().encode(encoding))
+    archive = shutil.make_archive(str(mini), "zip", mini.parent, mini.name)
+    found = [
+        frame_tables(open_release(source), "test", "original").to_pylist()
+        for source in (mini, archive)
+    ]
+    assert found[0] == found[1] and found[0]
+
 
 FILES = {p.relative_to(SAMPLE).as_posix(): p.read_bytes() for p in SAMPLE.rglob("schema.json")}
 FILES["test/dialogues_001.json"] = (SAMPLE / "test" / "dialogues_001.json").read_bytes()

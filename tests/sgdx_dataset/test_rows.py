@@ -312,11 +312,17 @@ def test_a_fault_names_the_file_and_the_dialogue(
         rows(mini, "original")
 
 
+UNLABELLED = json.dumps(
+    [{**DIALOGUE, "turns": [{"speaker": "USER", "utterance": "A flat in Rome."}]}]
+)
+
+
 @pytest.mark.parametrize(
     ("file", "content", "record"),
     [
         ("001", "[{", "not a list of dialogues"),
         ("001", "[]", "has no dialogue"),
+        ("001", UNLABELLED, "dialogue 1_00000: .*sgdx track.*frames"),
         ("002", json.dumps([DIALOGUE]), "dialogue 1_00000 is in test/dialogues_001.json"),
     ],
 )

@@ -7,6 +7,7 @@ command takes all the same must not change what it computes.
 from __future__ import annotations
 
 import json
+import shutil
 import tracemalloc
 from pathlib import Path
 
@@ -14,8 +15,10 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.predictions import read_predictions
+from sgdx_eval.requested import RequestedData, frame_rows
 from sgdx_metric.__main__ import main
 
+from ..conftest import ROOT
 from ..mutations import VALUES, changed, places
 from ..sgdx_metric.frames import prediction, state
 
@@ -109,3 +112,12 @@ def test_a_slot_given_twice_in_a_row(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(words) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert str(path) in line and rows[3]["frame_id"] in line and "'from'" in line
+
+
+def test_a_split_without_states_is_not_predicted(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "sgdx_dataset" / "sample", tmp_path / "mine")
+    for path in (tmp_path / "mine" / "test").glob("dialogues_*.json"):
+        path.write_text(path.read_text().replace('"state":', '"was":'))
+    data = RequestedData(str(tmp_path / "mine"), "test")
+    with pytest.raises(SgdxError, match="mine: found no labels of the split test.*sgdx track"):
+        data.rows("original", frame_rows)

@@ -89,7 +89,7 @@ def test_each_file_starts_as_many_processes_as_it_says(
     recipe = write_recipe(tmp_path / "r.yaml", **ADAMW)
     done = run(
         "accelerate.commands.launch", "--config_file", ACCELERATE / f"{file}.yaml",
-        "--main_process_port", 0, "-m", "baselines.train", "--config", recipe, "--output", "run",
+        "--main_process_port", 0, "-m", "sgdx_cli", "train", "--config", recipe, "--output", "run",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert_same(alone("t5dst", processes), tmp_path / "run")
@@ -100,7 +100,12 @@ def test_each_file_starts_as_many_processes_as_it_says(
 
 @pytest.mark.slow
 def test_two_machines_train_one_model(alone: Alone, tmp_path: Path) -> None:
-    """Two launchers on this machine stand for two, with eight processes each, as the file says."""
+    """Two launchers on this machine stand for two, with eight processes each, as the file says.
+
+    A package `baselines` of the user's own, where they are started, hides nothing.
+    """
+    (tmp_path / "baselines").mkdir()
+    (tmp_path / "baselines" / "__init__.py").touch()
     recipe = write_recipe(tmp_path / "r.yaml", log_with=["tensorboard"], **ADAMW)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -109,7 +114,7 @@ def test_two_machines_train_one_model(alone: Alone, tmp_path: Path) -> None:
         sys.executable, "-m", "accelerate.commands.launch",
         "--config_file", ACCELERATE / "multi_node.yaml", "--main_process_port", port,
     ]  # fmt: skip
-    training = ["-m", "baselines.train", "--config", recipe, "--output", "run"]
+    training = ["-m", "sgdx_cli", "train", "--config", recipe, "--output", "run"]
     machines = [
         subprocess.Popen(
             [str(part) for part in (*launch, "--machine_rank", rank, *training)],
