@@ -15,6 +15,7 @@ from sgdx_dataset.options import EACH, Dialogues, Turns, UploadOptions
 from .options import (
     Details,
     Evaluator,
+    Format,
     FrameOptions,
     Json,
     MatchOptions,
@@ -42,6 +43,7 @@ def score(
     output: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     explain: Details = False,
     quiet: Quiet = False,
+    format: Format = "text",
 ) -> None:
     """Score predictions of states or generated turns.
 
@@ -61,7 +63,7 @@ def score(
     rules = Rules(not frames.no_fuzzy_match, states.joint_acc_across_turn, frames.zero_mean)
     inputs = given.inputs(rules=rules, acts=frames.system_acts)
     task = task_of(inputs.paths, turns, frames, states)
-    score_task(task, inputs, output, verbose=not quiet, details=explain)
+    score_task(task, inputs, output, verbose=not quiet, details=explain, form=format)
     _print_files(quiet, output)
 
 
@@ -72,6 +74,7 @@ def summarise(
     output: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     explain: Details = False,
     quiet: Quiet = False,
+    format: Format = "text",
 ) -> None:
     """Average the scores of several runs, such as of seeds.
 
@@ -94,7 +97,7 @@ def summarise(
     if output:
         write_json(msgspec.to_builtins(result), output)
     if not quiet:
-        print_summary(result, list(map(str, scores)), explain, terminal())
+        print_summary(result, list(map(str, scores)), explain, terminal(format))
     _print_files(quiet, output)
 
 
@@ -108,6 +111,7 @@ def compare(
     json: Json = None,
     details: Details = False,
     quiet: Quiet = False,
+    format: Format = "text",
 ) -> None:
     """Say whether the scores of two systems differ.
 
@@ -144,7 +148,7 @@ def compare(
     if json:
         write_json(msgspec.to_builtins(result), json)
     if not quiet:
-        print_comparison(result, details, terminal())
+        print_comparison(result, details, terminal(format))
     _print_files(quiet, json)
 
 
@@ -157,6 +161,7 @@ def explain(
     match: MatchOptions = MATCH,
     changed: Annotated[tuple[str, str] | None, Parameter(metavar="FIRST SECOND")] = None,
     flips: bool = False,
+    format: Format = "text",
 ) -> None:
     """Show what one frame or turn scores, or what broke.
 
@@ -179,10 +184,11 @@ def explain(
     from sgdx_metric.signature import Rules
 
     from .score import explain
+    from .tables import terminal
     from .tasks import task_of
 
     inputs = given.inputs(rules=Rules(not match.no_fuzzy_match))
-    explain(task_of(inputs.paths, turns, match), inputs, item, changed)
+    explain(task_of(inputs.paths, turns, match), inputs, item, changed, terminal(format))
 
 
 def report(

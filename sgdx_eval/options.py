@@ -34,6 +34,14 @@ Details: TypeAlias = Annotated[
 Quiet: TypeAlias = Annotated[
     bool, Parameter(name="--quiet", help="Print nothing but the path of a file that is written.")
 ]
+Format: TypeAlias = Annotated[
+    Literal["text", "latex"],
+    Parameter(
+        name="--format",
+        help="Print the tables as text with all that is said of them, or alone, as LaTeX for the "
+        "package booktabs.",
+    ),
+]
 Evaluator: TypeAlias = Annotated[
     str,
     Parameter(
