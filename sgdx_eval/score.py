@@ -11,6 +11,7 @@ import msgspec
 from rich.console import Console
 
 from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import JSON_MARK, PARQUET_MARK, check_output
 from sgdx_metric.figures import figures
 from sgdx_metric.result import Result
@@ -71,9 +72,12 @@ def explain(
     inputs: Inputs,
     item: str | None,
     changed: Sequence[str] | None,
+    flips: bool,
     console: Console,
 ) -> None:
-    """Print why an item scores what it does, or list those that changed; without both, flips."""
+    """Print why an item scores what it does, or list those that changed, or flips."""
+    if sum((item is not None, changed is not None, flips)) != 1:
+        raise SgdxError("explain: expected one of FRAME_ID, --changed FIRST SECOND and --flips")
     given = pair(task, inputs)
     if item is not None:
         task.why(item, given, console)
