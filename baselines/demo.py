@@ -26,7 +26,7 @@ download; later commands remember it). Then load_dataset("sgdx", "v3") works:
   {commands}
 """
 _GENERATION = """sgdx copies --system derived --output outputs/derived
-  sgdx score --predictions outputs/derived --output outputs/derived.json \\
+  sgdx responses score --predictions outputs/derived --output outputs/derived.json \\
       --nli FacebookAI/roberta-large-mnli"""
 # The figures of generation, by their keys.
 _FIGURES = {

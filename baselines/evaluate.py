@@ -31,7 +31,7 @@ def evaluate(
     several processes: accelerate launch -m sgdx_cli evaluate.
 
     The responses of a generator are scored by BLEU and slot error rate. SGSAcc needs a model of
-    entailment: score the predictions again with 'sgdx score --nli MODEL'.
+    entailment: score the predictions again with 'sgdx responses score --nli MODEL'.
 
     Parameters
     ----------

@@ -13,9 +13,13 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import EACH, Dialogues, Turns, UploadOptions
 
 from .options import (
+    Changed,
     Details,
     Evaluator,
+    Flips,
+    Format,
     FrameOptions,
+    Item,
     Json,
     MatchOptions,
     NliOptions,
@@ -35,17 +39,18 @@ PUBLIC = UploadOptions()
 
 def score(
     given: PredictionOptions,
-    turns: TurnOptions = TURNS,
     frames: FrameOptions = FRAMES,
     states: StateOptions = STATES,
     *,
     output: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     explain: Details = False,
     quiet: Quiet = False,
+    format: Format = "text",
 ) -> None:
     """Score predictions of states or generated turns.
 
-    They are of one system, under one or more variants of the schemas.
+    They are of one system, under one or more variants of the schemas. Of turns these are BLEU and
+    slot error rates; 'sgdx responses score' asks a model of entailment too.
 
     Parameters
     ----------
@@ -60,8 +65,8 @@ def score(
 
     rules = Rules(not frames.no_fuzzy_match, states.joint_acc_across_turn, frames.zero_mean)
     inputs = given.inputs(rules=rules, acts=frames.system_acts)
-    task = task_of(inputs.paths, turns, frames, states)
-    score_task(task, inputs, output, verbose=not quiet, details=explain)
+    task = task_of(inputs.paths, frames, states)
+    score_task(task, inputs, output, verbose=not quiet, details=explain, form=format)
     _print_files(quiet, output)
 
 
@@ -72,6 +77,7 @@ def summarise(
     output: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     explain: Details = False,
     quiet: Quiet = False,
+    format: Format = "text",
 ) -> None:
     """Average the scores of several runs, such as of seeds.
 
@@ -94,7 +100,7 @@ def summarise(
     if output:
         write_json(msgspec.to_builtins(result), output)
     if not quiet:
-        print_summary(result, list(map(str, scores)), explain, terminal())
+        print_summary(result, list(map(str, scores)), explain, terminal(format))
     _print_files(quiet, output)
 
 
@@ -108,6 +114,7 @@ def compare(
     json: Json = None,
     details: Details = False,
     quiet: Quiet = False,
+    format: Format = "text",
 ) -> None:
     """Say whether the scores of two systems differ.
 
@@ -144,45 +151,33 @@ def compare(
     if json:
         write_json(msgspec.to_builtins(result), json)
     if not quiet:
-        print_comparison(result, details, terminal())
+        print_comparison(result, details, terminal(format))
     _print_files(quiet, json)
 
 
 def explain(
-    item: str | None = None,
+    item: Item = None,
     /,
     *,
     given: PredictionOptions,
-    turns: TurnOptions = TURNS,
     match: MatchOptions = MATCH,
-    changed: Annotated[tuple[str, str] | None, Parameter(metavar="FIRST SECOND")] = None,
-    flips: bool = False,
+    changed: Changed = None,
+    flips: Flips = False,
+    format: Format = "text",
 ) -> None:
     """Show what one frame or turn scores, or what broke.
 
     A frame is shown slot by slot, a turn action by action.
-
-    Parameters
-    ----------
-    item
-        Show this frame: DIALOGUE/TURN/SERVICE, as in 1_00000/4/Hotels_2, with the original name of
-        the service. Of generated turns, DIALOGUE/TURN.
-    changed
-        List the frames that score less under the variant SECOND than under FIRST, as in --changed
-        original v5, instead of showing one frame.
-    flips
-        List the frames that are right under one variant and wrong under another, with the slots
-        that changed, instead of showing one frame.
     """
-    if sum((item is not None, changed is not None, flips)) != 1:
-        raise SgdxError("explain: expected one of FRAME_ID, --changed FIRST SECOND and --flips")
     from sgdx_metric.signature import Rules
 
     from .score import explain
+    from .tables import terminal
     from .tasks import task_of
 
     inputs = given.inputs(rules=Rules(not match.no_fuzzy_match))
-    explain(task_of(inputs.paths, turns, match), inputs, item, changed)
+    task = task_of(inputs.paths, match)
+    explain(task, inputs, item, changed, flips, terminal(format))
 
 
 def report(
@@ -336,6 +331,53 @@ responses = App(name="responses", help="Judge generated responses by a model of 
 responses.command("baselines.commands:rerank", name="rerank")
 
 
+@responses.command(name="score")
+def score_responses(
+    given: PredictionOptions,
+    turns: TurnOptions = TURNS,
+    *,
+    output: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    explain: Details = False,
+    quiet: Quiet = False,
+    format: Format = "text",
+) -> None:
+    """Score generated turns, also by a model of entailment.
+
+    Parameters
+    ----------
+    output
+        Write the scores to this JSON file, which other commands read. The scores of every turn
+        stand beside it, in items.parquet. Default: only print them.
+    """
+    from .score import score
+    from .tasks import task_of
+
+    inputs = given.inputs()
+    task = task_of(inputs.paths, turns)
+    score(task, inputs, output, verbose=not quiet, details=explain, form=format)
+    _print_files(quiet, output)
+
+
+@responses.command(name="explain")
+def explain_responses(
+    item: Item = None,
+    /,
+    *,
+    given: PredictionOptions,
+    nli: NliOptions = NLI,
+    changed: Changed = None,
+    flips: Flips = False,
+    format: Format = "text",
+) -> None:
+    """Show what one turn scores, action by action, or what broke."""
+    from .score import explain
+    from .tables import terminal
+    from .tasks import task_of
+
+    inputs = given.inputs()
+    explain(task_of(inputs.paths, nli), inputs, item, changed, flips, terminal(format))
+
+
 @responses.command
 def references(
     data: ReferenceOptions = REFERENCES,
@@ -345,7 +387,7 @@ def references(
     evaluator: Evaluator = "original",
     no_validation: NoValidation = False,
 ) -> None:
-    """Write what each turn has to entail, for score --gold.
+    """Write what each turn has to entail, for 'sgdx responses score --gold'.
 
     The file also says which turns are valid.
 

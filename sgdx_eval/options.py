@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 # The headings over options that not every task has.
 OF_FRAMES, OF_STATES = "Of states and calls", "Of states"
-OF_TURNS = "Of generated turns"
 DEFAULT_MODEL = "FacebookAI/roberta-large-mnli"
 Scores: TypeAlias = Annotated[tuple[Path, ...], Parameter(metavar="SCORES")]
 Json: TypeAlias = Annotated[
@@ -33,6 +32,38 @@ Details: TypeAlias = Annotated[
 ]
 Quiet: TypeAlias = Annotated[
     bool, Parameter(name="--quiet", help="Print nothing but the path of a file that is written.")
+]
+Format: TypeAlias = Annotated[
+    Literal["text", "latex"],
+    Parameter(
+        name="--format",
+        help="Print the tables as text with all that is said of them, or alone, as LaTeX for the "
+        "package booktabs.",
+    ),
+]
+Item: TypeAlias = Annotated[
+    str | None,
+    Parameter(
+        help="Show this frame: DIALOGUE/TURN/SERVICE, as in 1_00000/4/Hotels_2, with the original "
+        "name of the service. Of generated turns, DIALOGUE/TURN."
+    ),
+]
+Changed: TypeAlias = Annotated[
+    tuple[str, str] | None,
+    Parameter(
+        name="--changed",
+        metavar="FIRST SECOND",
+        help="List the frames that score less under the variant SECOND than under FIRST, as in "
+        "--changed original v5, instead of showing one frame.",
+    ),
+]
+Flips: TypeAlias = Annotated[
+    bool,
+    Parameter(
+        name="--flips",
+        help="List the frames that are right under one variant and wrong under another, with the "
+        "slots that changed, instead of showing one frame.",
+    ),
 ]
 Evaluator: TypeAlias = Annotated[
     str,
@@ -101,8 +132,7 @@ class PredictionOptions(ReferenceOptions):
     """Take only the first N of these dialogues, in the order of the references."""
 
     service: tuple[str, ...] = ()
-    """Take only the frames or turns of these services, by their original names, or those under
-    --evaluator. Default: all."""
+    """Take only the frames or turns of these services, by their original names. Default: all."""
 
     def inputs(self, **others: Any) -> Inputs:
         """The predictions, and what they are scored against."""
@@ -144,13 +174,10 @@ class NliOptions:
     """Set the random seed of the wrong values for validation."""
 
 
-@Parameter(name="*", group=OF_TURNS)
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class TurnOptions(NliOptions):
     """What only generated turns have."""
-
-    heading: ClassVar[str] = OF_TURNS
-    of: ClassVar[str] = "turn"
 
     nli: Annotated[str | None, Parameter(metavar="MODEL")] = None
     """Compute SGSAcc with this model of entailment: a folder with safetensors, a name on the Hub,
@@ -178,7 +205,6 @@ class TurnOptions(NliOptions):
 class MatchOptions:
     """How values are compared."""
 
-    heading: ClassVar[str] = OF_FRAMES
     of: ClassVar[str] = "frame"
 
     no_fuzzy_match: bool = False
@@ -205,7 +231,6 @@ class FrameOptions(MatchOptions):
 class StateOptions:
     """What only states have."""
 
-    heading: ClassVar[str] = OF_STATES
     of: ClassVar[str] = "state"
 
     joint_acc_across_turn: bool = False

@@ -223,9 +223,12 @@ def read_result(path: Path) -> Scored:
     path = scores_file(path)
     content = decode_json(read_input(path), dict[str, Any], str(path), "a scores.json")
     if "figures" not in content and {"sgdx", "calls", "search", "paired"} & content.keys():
+        made = {"calls": "tools score FOLDER", "paired": "score", "sgdx": "score"}
+        command = next((made[key] for key in made if key in content), "tools search FOLDER")
+        how = "" if "search" in command else " --predictions DIR"
         raise SgdxError(
             f"{path}: found scores of an earlier form, expected figures: score the predictions "
-            "again, as in 'sgdx score --predictions DIR --output scores.json'"
+            f"again, as in 'sgdx {command}{how} --output scores.json'"
         )
     try:
         result = msgspec.convert(content, Result)

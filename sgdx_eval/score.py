@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from rich.console import Console
 
 from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import JSON_MARK, PARQUET_MARK, check_output
 from sgdx_metric.figures import figures
 from sgdx_metric.result import Result
@@ -28,11 +30,11 @@ def score(
     output: Path | None = None,
     verbose: bool = False,
     details: bool = False,
+    form: str = "text",
 ) -> Result:
     """Score prediction files, and write a scores.json with its items if asked for.
 
-    If verbose, print the scores, all with details. All predictions are read first, so that a bad
-    file is refused before any data is opened.
+    If verbose, print the scores, all with details, as text or LaTeX.
     """
     if output:
         check_output(output, "--output", mark=JSON_MARK)
@@ -48,7 +50,7 @@ def score(
     if output:
         write_result(result, scored.scores, output)
     if verbose:
-        print_result(result, terminal(), scored.notes, details)
+        print_result(result, terminal(form), scored.notes, details)
     return result
 
 
@@ -65,13 +67,22 @@ def result_of(task: Task, scored: ScoredItems, given: Given) -> Result:
     )
 
 
-def explain(task: Task, inputs: Inputs, item: str | None, changed: Sequence[str] | None) -> None:
-    """Print why an item scores what it does, or list those that changed; without both, flips."""
+def explain(
+    task: Task,
+    inputs: Inputs,
+    item: str | None,
+    changed: Sequence[str] | None,
+    flips: bool,
+    console: Console,
+) -> None:
+    """Print why an item scores what it does, or list those that changed, or flips."""
+    if sum((item is not None, changed is not None, flips)) != 1:
+        raise SgdxError("explain: expected one of FRAME_ID, --changed FIRST SECOND and --flips")
     given = pair(task, inputs)
     if item is not None:
-        task.why(item, given)
+        task.why(item, given, console)
     else:
         names = asked_variants(changed, given.predictions)
         of_names = {name: given.predictions[name] for name in names}
         items = task.items(given._replace(predictions=of_names))
-        (print_broken if changed else print_flips)(items, terminal())
+        (print_broken if changed else print_flips)(items, console)

@@ -204,8 +204,8 @@ def change_cells(change: Figure | None, metric: Metric) -> list[str]:
     if change is None or change.value is None:
         return [NO_VALUE] * len(CHANGE)
     text = text_of(change, {metric.name: metric})
-    word = judged(change.low, change.high, is_better_high(change, metric))
-    return [text(change.value), interval(change.interval, text) or NO_VALUE, word]
+    ends = interval(change.interval, text) or NO_VALUE
+    return [text(change.value), ends, shown_word(change, metric)]
 
 
 def terms_of(result: Result) -> list[str]:
@@ -261,7 +261,7 @@ def result_line(result: Result) -> str:
 
 def change(drop: Figure, original: Figure, metric: Metric) -> str:
     """What becomes of a mean under other words, by the one judgement."""
-    text, word = _short(metric), judged(drop.low, drop.high, metric.higher_is_better)
+    text, word = _short(metric), shown_word(drop, metric)
     before, value = original.value or 0.0, drop.value or 0.0
     after = before + value
     if word == "not shown":
@@ -352,7 +352,7 @@ def difference_line(compared: Comparison) -> str:
     points = number(abs(metric.scale * figure.value))
     ends = interval(figure.interval, text_of(figure, metrics))
     within = f"{second} less {first}: 95 % interval {ends}"
-    word = judged(figure.low, figure.high, metric.higher_is_better)
+    word = shown_word(figure, metric)
     if word == "not shown":
         return f"By {name} no difference is shown: {points} points apart ({within})."
     better, other = (second, first) if word == "gain" else (first, second)
@@ -417,6 +417,11 @@ def _is_single(figure: Figure, result: Result) -> bool:
     """Whether a figure is of one variant alone, which another table has."""
     others = reworded_variants(result.variants, result.task)
     return len(figure.variants) == 1 and figure.variants not in ([ORIGINAL], others)
+
+
+def shown_word(figure: Figure, metric: Metric) -> str:
+    """The one judgement of a difference: whether a loss, a gain or none is shown."""
+    return judged(figure.low, figure.high, is_better_high(figure, metric))
 
 
 def is_better_high(figure: Figure, metric: Metric) -> bool:

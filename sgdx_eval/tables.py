@@ -31,6 +31,13 @@ NO_VALUE = "–"
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # Underscores within a word are no markup.
 _MARKUP = re.compile(r"[\\`*~\[\]|]|(?<![^\W_])_|_(?![^\W_])")
+# What LaTeX does not print as it is; the others have a backslash before them.
+_LATEX = re.compile(rf"[&%$#_{{}}~^\\<>\s{NO_VALUE}]")
+_IN_LATEX = {
+    **{"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", NO_VALUE: "--"},
+    **dict.fromkeys(" \t\n", " "),
+}
 _LONG_HEADER = 10  # Headers of figures are folded to this where there is no room.
 _LEAST = 8  # columns that a text has even beside figures that are too wide
 
@@ -135,13 +142,21 @@ def printable(text: str, longest: int = 400) -> str:
 # ---- the terminal
 
 
-def terminal() -> Console:
+class LatexConsole(Console):
+    """A console on which tables are LaTeX, and nothing else is printed."""
+
+
+def terminal(form: str = "text") -> Console:
     """The standard output; where it is piped, and so has no width, it is 80 columns wide."""
+    if form == "latex":
+        return LatexConsole(width=10**6)
     return Console() if sys.stdout and sys.stdout.isatty() else Console(width=80)
 
 
 def print_line(text: str, console: Console, fold: bool = False) -> None:
     """Print a text as it is, however long its lines, or folded."""
+    if isinstance(console, LatexConsole):
+        return
     text = "\n".join(map(escape_controls, text.split("\n")))
     console.print(Text(text), soft_wrap=not fold)
 
@@ -153,6 +168,9 @@ def legend(terms: Iterable[str]) -> str:
 
 def to_terminal(shown: Table, console: Console) -> None:
     """Print a table; where it is too wide, headers and texts are folded, and figures never are."""
+    if isinstance(console, LatexConsole):
+        console.print(Text(f"{to_latex(shown)}\n"), soft_wrap=True)
+        return
     heads = [escape_controls(f"{column.group} {column.name}".strip()) for column in shown.columns]
     rows = [
         [escape_controls(f"{c.text} ({c.detail})" if c.detail else c.text) for c in cells]
@@ -226,6 +244,28 @@ def to_markdown(shown: Table) -> str:
     rows = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
     heading = f"### {markdown(printable(shown.title))}" if shown.title else ""
     return "\n\n".join(filter(None, (heading, rows, markdown(shown.note))))
+
+
+# ---- LaTeX, with the package booktabs
+
+
+def _in_latex(character: re.Match[str]) -> str:
+    return _IN_LATEX.get(character[0], f"\\{character[0]}")
+
+
+def to_latex(shown: Table) -> str:
+    """A table for a paper; what it is called is a comment above it."""
+    names = [[f"{c.group} {c.name}".strip() for c in shown.columns]]
+    cells = [[f"{c.text} ({c.detail})" if c.detail else c.text for c in row] for row in shown.rows]
+    head, *rows = (
+        " & ".join(_LATEX.sub(_in_latex, printable(text)) for text in row) + r" \\"
+        for row in names + cells
+    )
+    sides = "".join("r" if column.numeric else "l" for column in shown.columns)
+    title = " ".join(printable(shown.title).split())
+    begin, end = rf"\begin{{tabular}}{{{sides}}}", r"\end{tabular}"
+    rules = r"\toprule", r"\midrule", r"\bottomrule"
+    return "\n".join([f"% {title}", begin, rules[0], head, rules[1], *rows, rules[2], end])
 
 
 # ---- HTML

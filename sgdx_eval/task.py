@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+from rich.console import Console
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
@@ -177,7 +178,7 @@ class Task(NamedTuple):
     # Scores predictions whose headers fit the gold side.
     score: Callable[[Given], ScoredItems] = _of_tools
     # Prints why an item scores what it does under each variant.
-    why: Callable[[str, Given], None] = _of_tools
+    why: Callable[[str, Given, Console], None] = _of_tools
     # What every item scores under each variant, for lists of those that changed.
     items: Callable[[Given], ItemTable] = _of_tools
 

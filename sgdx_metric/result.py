@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from .variants import ORIGINAL, PAPER_VARIANTS, floor_of, floors, set_name
+from .variants import FLOORS, ORIGINAL, PAPER_VARIANTS, floor_of, floors, set_name
 
 ALL, SEEN = "all", "seen"
 # The groups of items that are no single service.
@@ -135,12 +135,12 @@ class Result(msgspec.Struct, kw_only=True):
         if (known := ALIASES.get(name, name)) not in found:
             every = {*METRIC_NAMES.get(self.task, ()), *(f.metric for f in self.figures)}
             metrics = "|".join(map(re.escape, every))
-            variants = "|".join(map(re.escape, {*PAPER_VARIANTS, *self.variants}))
-            of_set = rf"ss_({metrics})(_nonzero)?|({metrics})_(drop|relative|worst|flips)"
-            one = rf"({metrics})_(orig|v1-5|reworded|(drop_)?({variants}))"
-            if not re.fullmatch(
-                rf"{'|'.join(ALIASES.values())}|{one}|({of_set})(\(.+\))?|({metrics})\(.+\)", known
-            ):
+            variants = "|".join(map(re.escape, {*PAPER_VARIANTS, *self.variants} - {ORIGINAL}))
+            of_one = rf"({metrics})_(orig|v1-5|reworded|(drop_)?({variants}))"
+            of_many = rf"ss_({metrics})(_nonzero)?|({metrics})(_(drop|relative|worst|flips))?"
+            of_set = rf"\(.+\)|_({'|'.join(FLOORS)})"
+            plain = rf"(?!({metrics})$)({of_many})({of_set})?"
+            if not re.fullmatch(rf"{'|'.join(ALIASES.values())}|{of_one}|{plain}", known):
                 raise KeyError(f"{name}: found no such figure, expected one of {', '.join(found)}")
         return found.get(known)
 

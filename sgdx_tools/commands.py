@@ -13,7 +13,7 @@ from cyclopts.validators import Number
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import Dialogues, SourceOptions, Split
-from sgdx_eval.options import Details
+from sgdx_eval.options import Details, Format
 from sgdx_llm.options import SendingOptions
 
 from .options import AskOptions, Limit, MaxDrop, Predictions, ProjectPath
@@ -334,6 +334,7 @@ def score(
     explain: Details = False,
     json: bool = False,
     max_drop: MaxDrop = None,
+    format: Format = "text",
 ) -> int:
     """Score the calls under every variant against the original one.
 
@@ -362,8 +363,8 @@ def score(
             print(f"note: found no predictions for {', '.join(lacking)}", file=sys.stderr)
         if not json:
             if len(runs) > 1:
-                print(name)
-            print_scores(scored, explain, terminal())
+                print(f"% {name}" if format == "latex" else name)
+            print_scores(scored, explain, terminal(format))
         if verdict:
             verdicts[name if len(runs) > 1 else ""] = verdict
     return print_verdicts(verdicts, json)

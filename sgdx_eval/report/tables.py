@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 
 from sgdx_metric.result import ALL, Figure, Metric
-from sgdx_metric.statistics import judged
 from sgdx_metric.variants import floors
 
 from ..compare import difference
-from ..show import heading, is_better_high
+from ..show import heading, shown_word
 from ..tables import NO_VALUE, Cell, Column, Table, interval, number, printable, table
 from .runs import Group, System
 
@@ -209,11 +208,6 @@ def shown(figure: Figure, metric: Metric, value: float) -> str:
 def plain(metric: Metric, value: float) -> str:
     """A value of a metric; slot error rates are small."""
     return number(metric.scale * value, 2 if metric.name == "ser" else 1)
-
-
-def shown_word(figure: Figure, metric: Metric) -> str:
-    """The one judgement of a difference."""
-    return judged(figure.low, figure.high, is_better_high(figure, metric))
 
 
 def _same(one: Figure, other: Figure) -> bool:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sgdx_metric.result import Figure
-from sgdx_metric.statistics import judged
 from sgdx_metric.variants import ORIGINAL
 
+from ..show import shown_word
 from ..tables import Cell, interval
 from .runs import Group, System
 from .slots import Analysis
-from .tables import differences, plain, shown, shown_word
+from .tables import differences, plain, shown
 
 _MOST_COSTLY = 3
 # Words stand out whose loss chance makes as large in at most so many cases, of all that were seen.
@@ -75,7 +75,7 @@ def _ahead(group: Group, best: System, next_best: System, reworded: Figure) -> C
         == (metric.name, "mean", reworded.variants, "all")
     )
     points = f"{plain(metric, abs(ahead.value or 0.0))} points"
-    if judged(ahead.low, ahead.high, metric.higher_is_better) == "gain":
+    if shown_word(ahead, metric) == "gain":
         return Cell(f"That is {points} better than the next, {next_best.name}", _ends(ahead, group))
     told = f"No difference to the next, {next_best.name}, is shown: {points} apart"
     return Cell(told, _ends(ahead, group))

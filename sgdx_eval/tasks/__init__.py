@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sgdx_dataset.io.errors import SgdxError
 
-from ..options import MatchOptions, StateOptions, TurnOptions
+from ..options import MatchOptions, NliOptions, StateOptions
 from ..predictions import task_name
 from ..task import NO_ROWS, Task
 from . import states, turns
@@ -25,7 +25,7 @@ TASKS = {
 }
 
 
-def task_of(paths: Mapping[str, Path], *asked: TurnOptions | MatchOptions | StateOptions) -> Task:
+def task_of(paths: Mapping[str, Path], *asked: NliOptions | MatchOptions | StateOptions) -> Task:
     """The task of prediction files, with its options; those of other tasks are refused."""
     file = next(iter(paths.values()))
     name = task_name(file)
@@ -37,11 +37,13 @@ def task_of(paths: Mapping[str, Path], *asked: TurnOptions | MatchOptions | Stat
             expected = "expected 'sgdx tools score' with their folder"
         raise SgdxError(f"{file}: found the task {name!r}, {expected}")
     for options in asked:
-        if isinstance(options, TurnOptions) and name == "turns":
-            task = turns.turn_task(options).task
+        if isinstance(options, NliOptions):
+            if name != "turns":
+                expected = "expected generated turns; 'sgdx score' takes others"
+                raise SgdxError(f"{file}: found the task {name!r}, {expected}")
+            return turns.turn_task(options).task
         for field in () if options.of in (task.name, task.item) else fields(options):
             if getattr(options, field.name) != field.default:
                 option = f"--{field.name.replace('_', '-')}"
-                of = options.heading[0].lower() + options.heading[1:]
-                raise SgdxError(f"{option}: found predictions of {name}, expected it only {of}")
+                raise SgdxError(f"{option}: found predictions of {name}, expected {options.of}s")
     return task

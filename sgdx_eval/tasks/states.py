@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from rich.console import Console
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.columns import column, strings
@@ -33,7 +34,7 @@ from sgdx_metric.units import ScoredFrames, dialogue_ids_of
 from ..explain import ItemTable, Line, Row, frame_row, judge_values, print_explanation
 from ..gold import STATES as STATE_ROWS
 from ..predictions import located, unread_answers, with_frame_ids
-from ..tables import percent, terminal
+from ..tables import percent
 from ..task import Given, ScoredItems, Task
 
 
@@ -107,7 +108,7 @@ class Frames:
         scores = np.stack([of.scores[key] for of in scored.values()])
         return ItemTable("frame", main.shown, names, ids.to_pylist(), scores, lines)
 
-    def why(self, item: str, given: Given) -> None:
+    def why(self, item: str, given: Given, console: Console) -> None:
         """Print the dialogue up to a frame, and what the frame scores slot by slot."""
         true, predicted = {}, {}
         dialogue_id = item.rsplit("/", 2)[0]
@@ -124,7 +125,7 @@ class Frames:
         row = frame_row(next(iter(true.values())), item, "references").to_pylist()[0]
         dialogue = [(turn["speaker"], turn["utterance"]) for turn in row.get("history", [])]
         dialogue.append(("USER", row["utterance"] or ""))
-        print_explanation(item, dialogue, lines, terminal())
+        print_explanation(item, dialogue, lines, console)
 
 
 def explain(

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+from rich.console import Console
 
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.release import Release
@@ -28,7 +29,7 @@ from ..gold import Gold, ReleaseGold, Rows
 from ..gold_files import GoldHeader, read_gold
 from ..options import NliOptions
 from ..predictions import is_oracle, located
-from ..tables import print_line, terminal
+from ..tables import print_line
 from ..task import Given, ScoredItems, Task, check_services
 from ..turn_tables import coverage_lines, explain_turn
 
@@ -134,7 +135,7 @@ class Turns:
         title = "SER" if self.nli is None else "SGSAcc"
         return ItemTable("turn", title, names, ids, accuracy, lines)
 
-    def why(self, item: str, given: Given) -> None:
+    def why(self, item: str, given: Given, console: Console) -> None:
         """Print the utterances before and in one turn, and how each action is judged."""
         every = read_turns(given.gold, self.evaluator)
         turns = [turn for turn in every if turn.turn_id == item]
@@ -147,7 +148,6 @@ class Turns:
         scores = system.turn_scores
         utterances = {name: of_variant.utterances[0] for name, of_variant in scores.items()}
         verdicts = {name: of.verdicts[0] for name, of in scores.items() if system.gold}
-        console = terminal()
         print_line(turns[0].turn_id, console)
         by_speaker = {"user": turns[0].prompt, "gold": turns[0].utterance, **utterances}
         for speaker, utterance in by_speaker.items():

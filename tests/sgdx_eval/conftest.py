@@ -148,10 +148,12 @@ def refused(tmp_path: Path, command: Run, *words: object) -> str:
 
 def scored(command: Run, predictions: object, name: str, *options: object) -> dict[str, Any]:
     """The scores.json of a command that must succeed."""
-    words = [] if "--source" in options or "--references" in options else SAMPLE_TEST
-    done = command(
-        "sgdx_metric", "score", *words, "--predictions", predictions, "--output", name, *options
+    words: list[object] = (
+        [] if "--source" in options or "--references" in options else [*SAMPLE_TEST]
     )
+    verb = ("responses", "score") if {"--nli", "--turns"} & {*options} else ("score",)
+    words = [*verb, *words, "--predictions", predictions, "--output", name, *options]
+    done = command("sgdx_metric", *words)
     assert done.returncode == 0, done.stderr
     scores: dict[str, Any] = json.loads(Path(name).read_text())
     return scores

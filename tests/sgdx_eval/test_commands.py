@@ -98,7 +98,7 @@ def test_rules_stand_in_the_signature(tmp_path: Path, command: Run, gold: Gold) 
         ("--predictions v1=p --variant mine=a --variant mine=b", "mine=b"),
         ("--predictions v1=p --references f", "--references f"),
         ("--predictions v1=p --output .", "--output ."),
-        ("--predictions v1=p --evaluator", "--evaluator"),
+        ("--predictions v1=p --system-acts", "--system-acts"),
         ("--predictions v1=p --unheard-of", "--unheard-of"),
     ],
 )

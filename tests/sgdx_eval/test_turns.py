@@ -58,7 +58,7 @@ def test_single_turns(copies: Path, tmp_path: Path, command: Run) -> None:
     assert command("sgsacc_metric", *words, "--json", "table2.json").returncode == 0
     table = json.loads(Path("table2.json").read_text())
     assert table["by_evaluator"]["original"]["turns"] == 3
-    score = ("score", *SAMPLE_TEST, "--predictions", copies / "gold", "--output", "x.json", *some)
+    score = ("responses", "score", *SAMPLE_TEST, "--predictions", copies / "gold", *some)
     for text, fact in (("1_00000", "1_00000"), ("", ""), ("[1]", ""), ("1_00000/2", "1_00000/2")):
         chosen.write_text(text)
         line = refused(tmp_path, command, *score)
@@ -76,7 +76,7 @@ def test_explain(copies: Path, subjects: dict[str, Subject], tmp_path: Path, com
     assert re.search(r"v1: entailed; alone \d\.\d{3}/\d\.\d{3}/\d\.\d{3}; said", printed)
     assert "has to entail" not in command("sgsacc_metric", *words, "1_00000/9").stdout
     bad = put(tmp_path / "p", subjects["turns"].bad)
-    of_bad = ("explain", *SAMPLE_TEST, *LEXICAL, "--predictions", bad)
+    of_bad = ("responses", "explain", *SAMPLE_TEST, *LEXICAL, "--predictions", bad)
     printed = command("sgdx_metric", *of_bad, "--flips").stdout
     assert "\n43 of 265 turns (16.23 %) flip; " in printed
     printed = command("sgdx_metric", *of_bad, "--changed", "original", "v1").stdout
@@ -117,11 +117,12 @@ def test_a_task_has_no_options_of_others(copies: Path, tmp_path: Path, command: 
     for predictions, options in (
         (copies / "derived", ("--system-acts no", "--no-fuzzy-match", "--zero-mean drop",
                               "--joint-acc-across-turn")),
-        (f"v1={states}", ("--nli lexical", "--seed 1", "--no-validation")),
     ):  # fmt: skip
         words = ("score", *SAMPLE_TEST, "--output", "s.json", "--predictions", predictions)
         for option in options:
             assert option.split()[0] in refused(tmp_path, command, *words, *option.split())
+    words = ("responses", "score", *SAMPLE_TEST, "--predictions", f"v1={states}")
+    assert "'state'" in refused(tmp_path, command, *words)
 
 
 # ---- turns and the gold side in files
@@ -137,7 +138,7 @@ def test_the_same_from_a_gold_side(copies: Path, tmp_path: Path, command: Run) -
     assert first["counts"].pop("pairs")["asked"] > second["counts"].pop("pairs")["asked"]
     assert first["notes"].pop() != second["notes"].pop()  # of the pairs, too
     assert first == second
-    words = ("score", *SAMPLE_TEST, "--predictions", copies / "derived", *gold)
+    words = ("responses", "score", *SAMPLE_TEST, "--predictions", copies / "derived", *gold)
     line = refused(tmp_path, command, *words, "--seed", "1")
     assert "gold.jsonl:1: " in line and "seed" in line
     header, *turns = Path("gold.jsonl").read_text().splitlines()

@@ -81,7 +81,20 @@ def test_headline_figures_by_hand() -> None:
     assert result["ss_average_cat_accuracy"] == pytest.approx(TWO_OF_FIVE / 4)
     assert result["active_intent_accuracy_v1-5"] == 1
     assert result["ss_active_intent_accuracy"] == 0
-    assert result["slot_tagging_f1_v1"] is None
+    for name in ("slot_tagging_f1_v1", "jga_worst(v1+v2)", "jga_flips_control", "canonical_drop"):
+        assert result[name] is None
+    for name in (
+        "jga",
+        "jga_original",
+        "jgaa_orig",
+        "jga_v6",
+        "ss_jga_orig",
+        "right_drop",
+        "",
+        "all",
+    ):
+        with pytest.raises(KeyError, match="expected one of"):
+            result[name]
     # All dialogues are alike in one group. Of two dialogues that is not sure: Clopper and Pearson's
     # 0 of 2 and 2 of 2.
     for group, name, ends in (
