@@ -152,6 +152,9 @@ def result_tables(result: Result, wide: bool = False) -> list[Table]:
                 cells.append(Cell(text(found.value), interval(found.interval, text)))
             else:
                 cells.append(Cell(NO_VALUE))
+        whole = of_groups.get(ALL)
+        if whole and 0 < whole.items < groups[ALL]:  # such as calls, of the cases that expect one
+            name = f"{name}, of {whole.items}"
         every, *others = cells
         narrow = [every.text, every.detail or NO_VALUE, *(cell.text for cell in others)]
         rows.append([name, *(cells if wide else narrow)])

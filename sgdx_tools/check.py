@@ -1,76 +1,50 @@
-"""A linter with evidence: what in the words of tools is known to cost, without asking a model.
+"""A linter for tools: what in them contradicts itself, or leaves a model nothing to go by.
 
-Every rule has the loss that was measured for it, in ``evidence.json``: words of all services of SGD
-were edited so that the rule applies to every slot, and a tracker read them. Rules that cost nothing
-there are not told; docs/check.md has them too.
+No model is asked, and nothing is guessed from letters: a rule is told where two parts of a
+definition cannot both be right, or where what tells tools apart is missing. docs/check.md has the
+rules, and those that were tried and cost nothing.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-import msgspec
-from rapidfuzz.fuzz import ratio
-
 from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.files import read_input
-from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_eval.tables import print_line, table, terminal, to_terminal
 from sgdx_metric.version import __version__
 
-from .data import Project
+from .data import Json, Project, Tool
 from .folder import TOOLS
 from .importing import import_source, skill_pattern
-from .json_schema import Element
+from .json_schema import Layout, Node
 from .project import load_tools
+from .values import why_no_call_fits
 
 SARIF_MARK = b'"name": "sgdx tools check"'
-_EVIDENCE = Path(__file__).parent / "evidence.json"
+# What each rule finds; the first two make every call wrong.
+RULES = {
+    "no_call": "No call can be right: a required part of the schema allows no value.",
+    "unknown_name": "A name is required that no property has.",
+    "contradiction": "The description says another type, other values, another range or another "
+    "default than the schema.",
+    "same_words": "Two tools have the same description, which then tells nothing apart.",
+    "no_words": "A tool has no description.",
+}
 _STOP_WORDS = frozenset(
     "a an the this that of for to in on at by with from as is are be was if whether or and it its "
     "user users your you what which who when where how".split()
 )
-_SHORT = 3  # letters of a word that is looked at whole
-_UNITS = frozenset("ms px pt km cm mm kg hz kb mb gb tb kbps mbps".split())  # no abbreviations
-_FEW_WORDS = 2  # a description of so many words or fewer
-_MOST_SIBLINGS = 500  # parameters that are compared, each with each
-_ALIKE = 85  # the least similarity, of 100, of descriptions that are alike
-
-
-class Evidence(msgspec.Struct, frozen=True):
-    """What a rule costs: the accuracy of slots lost, in points, with its 95 % interval."""
-
-    loss: float
-    low: float
-    high: float
-
-
-class Ranking(msgspec.Struct, frozen=True):
-    """How well the rules rank elements by their loss: Spearman's correlation, with its interval."""
-
-    rho: float
-    low: float
-    high: float
-
-
-class AllEvidence(msgspec.Struct, frozen=True):
-    """What was measured, and on what."""
-
-    rules: Mapping[str, Evidence]
-    # On services that nothing was chosen on.
-    ranking: Ranking
-    measured_on: str
 
 
 class Finding(NamedTuple):
-    """An element that a rule applies to."""
+    """A tool, or a part of it, that a rule applies to."""
 
     tool: str
     path: str
@@ -78,93 +52,142 @@ class Finding(NamedTuple):
     text: str
 
 
+def find(project: Project) -> list[Finding]:
+    """What is wrong with the tools, in the order of the rules."""
+    found: dict[str, list[Finding]] = {rule: [] for rule in RULES}
+    said: dict[str, str] = {}  # the first tool of each description
+    for i, tool in project.tools.items():
+        for path, rule, text in _faults(tool):
+            found[rule].append(Finding(i, path, rule, text))
+        text = " ".join(tool.description.split())
+        if not text:
+            found["no_words"].append(Finding(i, "", "no_words", "has no description"))
+        elif (other := said.setdefault(text, i)) != i:
+            why = f"its description is that of {other}"
+            found["same_words"].append(Finding(i, "", "same_words", why))
+    return [finding for of_rule in found.values() for finding in of_rule]
+
+
+def _faults(tool: Tool) -> Iterator[tuple[str, str, str]]:
+    """The path, the rule and the text of each fault of a tool's schema."""
+    layout = tool.layout
+    if why := why_no_call_fits(tool.parameters):
+        yield "", "no_call", why
+    required: dict[str, set[str]] = {}  # by the path of an object
+    for node in layout.nodes.values():
+        names = {name for name in node.schema.get("required", ()) if isinstance(name, str)}
+        required.setdefault(node.path, set()).update(names)
+        is_open = {"patternProperties", "$dynamicRef"} & node.schema.keys()
+        for name in sorted(names - layout.members.get(node.path, {}).keys()):
+            if not is_open:
+                text = f"requires {name!r}, which is none of its properties"
+                yield node.path, "unknown_name", text
+    for node in layout.nodes.values():
+        is_required = node.name in required.get(node.parent, ())
+        for text in dict.fromkeys(_contradictions(node, layout, is_required)):
+            yield node.path, "contradiction", text
+
+
+# What descriptions call types, and the types that they are.
+_TYPES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("integer", "whole number"), ("integer", "number")),
+    **dict.fromkeys(("number", "float", "decimal"), ("integer", "number")),
+    **dict.fromkeys(("string", "text"), ("string",)),
+    **dict.fromkeys(("boolean", "bool"), ("boolean",)),
+    **dict.fromkeys(("array", "list"), ("array",)),
+    "object": ("object",),
+}
+_KINDS = "|".join(sorted(_TYPES, key=len, reverse=True))
+# A type is meant at the beginning, after "must be", or in brackets, and not in "a list name".
+_END = r"(?=\s*(?:$|[.,;:()\n]|that\b|which\b|between\b|from\b|with\b|in\b|representing\b))"
+_TYPE = re.compile(
+    rf"(?:^(?:an?|the)?\s*({_KINDS}){_END}|\b(?:must be|given as|passed as) an? ({_KINDS}){_END}"
+    rf"|\(({_KINDS})\)|^(?:an?|the)?\s*(list|array)(?=\s+of\b))",
+    re.I,
+)
+_WRITTEN = re.compile("separat|comma|delimit|json|line|string", re.I)  # of lists in a text
+_WORD = r"[\"'`]?([\w.+/-]+)[\"'`]?"
+_LISTED = re.compile(
+    rf"\b(?:one of|either|allowed values(?: are)?|possible values(?: are)?):?\s+[\[(]?"
+    rf"({_WORD}(?:\s*(?:,\s*or|,\s*and|,|\bor\b|\band\b|\|)\s*{_WORD})+)\s*[\])]?\s*(?:[.;)\n]|$)",
+    re.I,
+)
+_NUMBER = r"(-?\d+(?:\.\d+)?)"
+_RANGE = re.compile(rf"\b(?:between|from)\s+{_NUMBER}\s+(?:and|to)\s+{_NUMBER}(?![\w%.-]*\d)", re.I)
+_LEAST = re.compile(rf"\b(?:at least|minimum(?: of| is|:)?|min:?)\s+{_NUMBER}\b", re.I)
+_MOST = re.compile(rf"\b(?:at most|maximum(?: of| is|:)?|max:?|up to)\s+{_NUMBER}\b", re.I)
+_DEFAULT = re.compile(
+    rf"\bdefaults?(?:\s+(?:to|is|value is)|\s*[:=])\s*(?:({_NUMBER})\b|\"([^\"]+)\"|'([^']+)'"
+    rf"|`([^`]+)`|\b(true|false)\b)",
+    re.I,
+)
+
+
+def _contradictions(node: Node, layout: Layout, is_required: bool) -> Iterator[str]:
+    """Where the description of a part and its schema cannot both be right."""
+    schema = node.schema
+    text = schema.get("description") or ""
+    kinds = schema.get("type", [])
+    kinds = {kinds} if isinstance(kinds, str) else {*filter(lambda k: isinstance(k, str), kinds)}
+    if (found := _TYPE.search(text)) and kinds - {"null"}:
+        named = next(filter(None, found.groups())).lower()
+        is_written = named in ("list", "array", "object") and _WRITTEN.search(text)
+        if not kinds.intersection(_TYPES[named]) and not is_written:
+            yield f"its description says {named}, and its type is {' or '.join(sorted(kinds))}"
+    values = schema.get("enum")
+    if values and (found := _LISTED.search(text)):
+        listed = {word.casefold() for word in re.findall(_WORD, found[1]) if word not in _JOINS}
+        known = {str(value).casefold() for value in values if value is not None}
+        if listed & known and listed != known:
+            other = sorted(listed ^ known)
+            which = "its enum lacks" if other[0] in listed else "its description lacks"
+            yield f"{which} {other[0]!r}, of the values that the other lists"
+    if kinds & {"integer", "number"}:
+        yield from _ranges(text, schema)
+    if (found := _DEFAULT.search(text)) and "default" in schema:
+        said = next(filter(None, found.groups()))
+        own = schema["default"]
+        if isinstance(own, str | int | float) and not _is_equal(said, own):
+            yield f"its description says the default {said}, and its schema {own!r:.60}"
+    own = schema.get("default")
+    if own is not None and values and own not in values:
+        yield f"its default {own!r:.60} is not in its enum"
+    if is_required and re.search(r"^\s*optional[.:,]|[(\[]optional[)\]]", text, re.I):
+        yield "its description says optional, and it is required"
+
+
+_JOINS = ("or", "and")
+
+
+def _ranges(text: str, schema: Json) -> Iterator[str]:
+    """Where the limits that a description names are others than those of the schema."""
+    both = _RANGE.search(text)
+    for side, alone, group in (("minimum", _LEAST, 1), ("maximum", _MOST, 2)):
+        found = both[group] if both else (alone.search(text) or {1: None})[1]
+        own = schema.get(side)
+        if found is not None and isinstance(own, int | float) and float(found) != own:
+            yield f"its description says the {side} {found}, and its schema {own}"
+        default = schema.get("default")
+        if found is None or not isinstance(default, int | float):
+            continue
+        is_out = default < float(found) if side == "minimum" else default > float(found)
+        if is_out and own is None:
+            yield f"its default {default} is beyond the {side} {found} of its description"
+
+
+def _is_equal(said: str, own: object) -> bool:
+    """Whether a text says a default."""
+    try:
+        return float(said) == float(str(own))
+    except ValueError:
+        return said.casefold() == str(own).casefold()
+
+
 def words(text: str) -> set[str]:
     """The words of a name or description that are not in every other one, without plural."""
     parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", text)
     found = {part.lower() for part in parts} - _STOP_WORDS
     return {w[:-1] if len(w) > 3 and w[-1] == "s" and w[-2] != "s" else w for w in found}
-
-
-Siblings = Mapping[str, Element]  # all parameters of the tool, by path
-
-
-def adds_nothing(element: Element, _: Siblings) -> str:
-    """The description is missing, or says no word that the name does not say."""
-    if not element.description:
-        return "has no description"
-    added = words(element.description) - words(element.name)
-    return "" if added else "its description says only what its name says"
-
-
-def is_numbered(element: Element, _: Siblings) -> str:
-    """The name is a letter, or a word for any parameter with a number."""
-    pattern = r"[A-Za-z]|(?:arg|argument|param|parameter|field|input|value)_?\d+"
-    return f"its name {element.name!r} says nothing" if re.fullmatch(pattern, element.name) else ""
-
-
-def is_abbreviated(element: Element, _: Siblings) -> str:
-    """Half of the name's words, or more, have no vowel."""
-    found = re.findall(r"[A-Za-z]{2,}", element.name)
-    parts = [part.removesuffix("s") for part in found if part.lower() not in _UNITS]  # as in "urls"
-    # The first letter of an abbreviation stays, as in "arrvl"; "id" is a word.
-    ends = [part[1:] if len(part) > _SHORT else part for part in parts]
-    bare = [end for end in ends if not re.search("[aeiouy]", end.lower())]
-    is_bare = bare and 2 * len(bare) >= len(parts)
-    return f"its name {element.name!r} is abbreviated" if is_bare else ""
-
-
-def is_alike(element: Element, siblings: Siblings) -> str:
-    """Its description is nearly that of another parameter, if these are not too many."""
-    if len(siblings) > _MOST_SIBLINGS:
-        return ""
-    nearest = max(
-        (
-            (ratio(element.description, other.description), other.name)
-            for other in siblings.values()
-            if other is not element and other.description
-        ),
-        default=(0.0, ""),
-    )
-    likeness, name = nearest
-    text = f"its description is that of {name} but for {100 - likeness:.0f} % of its letters"
-    return text if element.description and likeness >= _ALIKE else ""
-
-
-def is_short(element: Element, _: Siblings) -> str:
-    """The description has two words or fewer."""
-    count = len(element.description.split())
-    return f"its description has {count} words" if 0 < count <= _FEW_WORDS else ""
-
-
-# By what evidence.json calls them. Of several that apply to an element, the costliest is told.
-RULES: Mapping[str, Callable[[Element, Siblings], str]] = {
-    "adds_nothing": adds_nothing,
-    "is_numbered": is_numbered,
-    "is_abbreviated": is_abbreviated,
-    "is_short": is_short,
-    "is_alike": is_alike,
-}
-
-
-@cache
-def evidence() -> AllEvidence:
-    """What was measured for the rules."""
-    return decode_json(_EVIDENCE.read_bytes(), AllEvidence, str(_EVIDENCE), "evidence")
-
-
-def find(project: Project) -> list[Finding]:
-    """What is known to cost, the costliest first."""
-    measured = evidence().rules
-    rules = sorted((key for key in RULES if key in measured), key=lambda k: -measured[k].loss)
-    findings: dict[str, list[Finding]] = {key: [] for key in rules}
-    for i, tool in project.tools.items():
-        parameters = {path: e for path, e in tool.elements.items() if path and e.name}
-        for path, element in parameters.items():
-            texts = ((key, RULES[key](element, parameters)) for key in rules)
-            key, text = next(((k, t) for k, t in texts if t), ("", ""))
-            if text:
-                findings[key].append(Finding(i, path, key, text))
-    return [finding for of_rule in findings.values() for finding in of_rule]
 
 
 def rivals(project: Project) -> list[tuple[str, str, float]]:
@@ -210,40 +233,19 @@ def read_any_tools(source: str) -> Project:
 
 
 def show_check(project: Project, findings: Sequence[Finding]) -> None:
-    """Print the findings with their evidence."""
-    known, console = evidence(), terminal()
-    count = sum(len(tool.elements) for tool in project.tools.values())
-    print_line(f"{len(findings)} findings in the words of {count} tools and parameters\n", console)
-    if count == len(project.tools):
-        print_line("The rules are about parameters, and these tools have none.", console)
-    rows = []
-    for found in findings:
-        cost = known.rules[found.rule]
-        loss = f"-{cost.loss:.1f} ({-cost.high:.1f} to {-cost.low:.1f})"
-        rows.append([f"{found.tool} {found.path}", found.text, loss])
+    """Print the findings, and tools whose words are said less than another's."""
+    console = terminal()
+    count = len(project.tools)
+    print_line(f"{len(findings)} findings in {count} tools\n", console)
+    rows = [[f"{of.tool} {of.path}".rstrip(), of.text, of.rule] for of in findings]
     if rows:
-        heads = ["words of", "finding", "measured"]
-        rank = known.ranking
-        note = (
-            f"Measured: what such words cost, in points, {known.measured_on}. On services left out "
-            f"the rules rank parameters with a correlation of {rank.rho:.2f} ({rank.low:.2f} to "
-            f"{rank.high:.2f}); how people word them otherwise, no rule ranks (docs/check.md)."
-        )
-        to_terminal(table("", heads, rows, heads, note=note), console)
+        heads = ["tool and part", "finding", "rule"]
+        to_terminal(table("", heads, rows, heads), console)
     if near := [pair for pair in rivals(project) if pair[2] <= 0]:
         print_line("In their cases these tools' words are said less than a rival's:", console)
         for tool, other, margin in near:
             print_line(escape_controls(f"  {tool}: {other} ({100 * margin:+.0f} %)"), console)
         print_line("What this costs was not measured.", console)
-
-
-def as_json(findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    """The findings as records, each with what its rule was measured to cost."""
-    measured = evidence().rules
-    return [
-        finding._asdict() | {"measured": msgspec.to_builtins(measured[finding.rule])}
-        for finding in findings
-    ]
 
 
 def as_sarif(project: Project, findings: Sequence[Finding]) -> dict[str, Any]:
@@ -258,33 +260,24 @@ def as_sarif(project: Project, findings: Sequence[Finding]) -> dict[str, Any]:
     if findings and not project.path and not lines:
         note = "found no sgdx.yaml here: code scanning shows no findings about a server's tools"
         print(f"note: {note}", file=sys.stderr)
-    known = evidence()
     results = []
     for found in findings:
         at = (i for i, line in enumerate(lines, 1) if found.tool in line)
         uri = quote(file.as_posix())
         place = {"artifactLocation": {"uri": uri}, "region": {"startLine": next(at, 1)}}
-        logical = [{"fullyQualifiedName": f"{found.tool} {found.path}"}]
+        name = f"{found.tool} {found.path}".rstrip()
+        logical = [{"fullyQualifiedName": name}]
         location: dict[str, Any] = {"logicalLocations": logical}
         location |= {"physicalLocation": place} if project.path or lines else {}
-        name = f"{found.tool} {found.path}"
         results.append(
             {
                 "ruleId": found.rule,
-                "level": "warning",
+                "level": "error" if found.rule in ("no_call", "unknown_name") else "warning",
                 "message": {"text": f"{name}: {found.text}"},
                 "locations": [location],
             }
         )
-    rules = [
-        {
-            "id": key,
-            "shortDescription": {"text": (RULES[key].__doc__ or "").partition("\n")[0]},
-            "help": {"text": f"measured loss {cost.loss:.2f} points, {known.measured_on}"},
-        }
-        for key, cost in known.rules.items()
-        if key in RULES
-    ]
+    rules = [{"id": rule, "shortDescription": {"text": text}} for rule, text in RULES.items()]
     driver = {"name": "sgdx tools check", "version": __version__, "rules": rules}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     run = {"tool": {"driver": driver}, "results": results}

@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.errors import SgdxError, one_of
 from sgdx_dataset.options import Dialogues, SourceOptions, Split
 from sgdx_eval.options import Details, Format
 from sgdx_llm.options import SendingOptions
@@ -252,9 +252,7 @@ def check(
     sarif: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     fail_on: Sequence[str] = (),
 ) -> int:
-    """Find words that are known to cost, in seconds and without a model.
-
-    Every rule has the loss that was measured for it.
+    """Find what contradicts itself in tools, in seconds and without a model.
 
     Parameters
     ----------
@@ -266,23 +264,22 @@ def check(
     sarif
         Also write them to this file in SARIF, which code scanning reads.
     fail_on
-        End with 1 if this rule has a finding: is_alike, is_abbreviated or is_numbered. The option
-        may be given several times.
+        End with 1 if this rule has a finding: no_call, unknown_name, contradiction, same_words or
+        no_words. The option may be given several times.
     """
     from sgdx_dataset.io.files import write_bytes
     from sgdx_dataset.io.json import pretty_json
 
-    from .check import SARIF_MARK, as_json, as_sarif, evidence, find, read_any_tools, show_check
+    from .check import RULES, SARIF_MARK, as_sarif, find, read_any_tools, show_check
 
-    if unknown := [rule for rule in fail_on if rule not in evidence().rules]:
-        known = ", ".join(evidence().rules)
-        raise SgdxError(f"--fail-on {unknown[0]}: expected one of {known}")
+    if unknown := [rule for rule in fail_on if rule not in RULES]:
+        raise SgdxError(f"--fail-on {unknown[0]}: {one_of(unknown[0], RULES)}")
     project = read_any_tools(source)
     findings = find(project)
     if sarif:
         write_bytes(sarif, pretty_json(as_sarif(project, findings), 1), mark=SARIF_MARK)
     if json:
-        print(pretty_json(as_json(findings), 1).decode(), end="")
+        print(pretty_json([finding._asdict() for finding in findings], 1).decode(), end="")
     else:
         show_check(project, findings)
     return int(any(finding.rule in fail_on for finding in findings))

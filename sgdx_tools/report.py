@@ -23,7 +23,7 @@ from .elements import blamed, changed_elements, differences
 from .explain import message_text
 from .scoring import Scored
 from .tables import headline, noise_text, spent_text
-from .verdict import Verdict
+from .verdict import Verdict, qualifiers
 
 _TEMPLATE = Path(__file__).parent / "templates" / "report.html"
 _MOST_ELEMENTS, _MOST_PAIRS = 20, 20
@@ -102,11 +102,12 @@ def _model(name: str, scored: Scored, verdict: Verdict | None) -> dict[str, Any]
         name: [result.main(name, of) for of in ("original", "reworded", "worst")]
         for name in metrics
     }
-    figures = [
-        [metrics[name].shown, *(percent(f.value if f else None) for f in of)]
-        for name, of in rows.items()
-        if any(of)
-    ]
+    figures = []
+    for metric, of in rows.items():
+        if known := [f for f in of if f]:
+            items = "" if known[0].items == counts["cases"]["all"] else f", of {known[0].items}"
+            shown = [percent(f.value if f else None) for f in of]
+            figures.append([f"{metrics[metric].shown}{items}", *shown])
     return {
         "name": name,
         "headline": headline(result),
@@ -116,5 +117,5 @@ def _model(name: str, scored: Scored, verdict: Verdict | None) -> dict[str, Any]
         "noise": {name: noise_text(of) for name, of in counts["noise"].items()},
         "spent": {name: spent_text(of) for name, of in counts["spent"].items()},
         "signature": result.signature,
-        "verdict": verdict and str(verdict),
+        "verdict": str(verdict) if verdict else "; ".join(qualifiers(result)),
     }

@@ -75,10 +75,10 @@ def score(
         changes from run to run under one variant: ``pass^k`` is the share of cases that are right
         in all runs, ``flaky`` of those that are right in some, ``broken`` of those that are right
         in all under the original words and in none under these; ``spent``, by variant the tokens
-        and seconds of an answer; ``gone``, the cases that cannot be right under another version's
-        tools, and why, or ``left_out`` where they are left out; ``lost_tools``, of how many cases
-        all are lost; ``cases``; ``unread``; and ``valid``, by variant the share of
-        calls that their tool's schema allows.
+        and seconds of a request with its answer; ``gone``, the cases that cannot be right under
+        another version's tools, and why, or ``left_out`` where they are left out; ``lost_tools``,
+        of how many cases all are lost; ``cases``; ``unread``; and ``valid``, by variant the share
+        of calls that their tool's schema allows.
 
     Raises:
         SgdxError: A file or row is malformed, or the rows do not fit the cases.

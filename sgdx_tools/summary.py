@@ -13,7 +13,7 @@ from sgdx_metric.variants import ORIGINAL
 
 from .scoring import Scored
 from .tables import headline, noise_text, short_words
-from .verdict import End, Verdict
+from .verdict import End, Verdict, qualifiers
 
 _MOST_ELEMENTS, _MOST_CASES = 5, 20
 _TITLE = "Tools under other words"
@@ -40,7 +40,7 @@ def summary_text(results: Sequence[Result]) -> bytes:
     rows = []
     for name, scored, verdict in results:
         figures = headline(scored.result) if scored else ""
-        end, why = (verdict.end, verdict.why) if verdict else ("", "")
+        end, why = _told(scored, verdict)
         rows.append([Cell(name, code=True), Cell(figures), Cell(end), Cell(why, code=True)])
     heads = ["model", "cases right, in %", "verdict", "why"]
     parts = [shown(_TITLE, heads, rows)]
@@ -80,6 +80,13 @@ def summary_text(results: Sequence[Result]) -> bytes:
     return "\n\n".join(parts).encode() + b"\n"
 
 
+def _told(scored: Scored | None, verdict: Verdict | None) -> tuple[str, str]:
+    """The end of a verdict and why; without one, what qualifies the figures."""
+    if verdict:
+        return verdict.end, verdict.why
+    return "", "; ".join(qualifiers(scored.result)) if scored else ""
+
+
 def junit_xml(results: Sequence[Result]) -> bytes:
     """A suite for each model, which has failures if, and only if, the verdict is failed.
 
@@ -91,12 +98,11 @@ def junit_xml(results: Sequence[Result]) -> bytes:
         name = _xml_text(result.name)
         suite = ElementTree.SubElement(suites, "testsuite", name=name, time="0")
         counts = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
-        end: str = result.verdict.end if result.verdict else ""
-        why = _xml_text(result.verdict.why) if result.verdict else ""
-        if result.verdict:
+        end, why = map(_xml_text, _told(result.scored, result.verdict))
+        if end or why:
             properties = ElementTree.SubElement(suite, "properties")
-            ElementTree.SubElement(properties, "property", name="verdict", value=end)
-            ElementTree.SubElement(properties, "property", name="why", value=why)
+            for key, value in {"verdict": end, "why": why}.items() if end else [("why", why)]:
+                ElementTree.SubElement(properties, "property", name=key, value=value)
         if result.scored is None:
             case = ElementTree.SubElement(suite, "testcase", classname=name, name="run", time="0")
             kinds = {End.FAILED: ("failure", "failures"), End.CANNOT_TELL: ("error", "errors")}

@@ -46,7 +46,7 @@ def print_scores(scored: Scored, details: bool, console: Console) -> None:
     for name, noise in counts["noise"].items():
         lines.append(f"{name}, asked {noise['repeats']} times: {noise_text(noise)}")
     for name, spent in counts["spent"].items():
-        lines.append(f"an answer under {name}: {spent_text(spent)}")
+        lines.append(f"a request with its answer, under {name}: {spent_text(spent)}")
     valid = {name: share for name, share in counts["valid"].items() if share is not None}
     if any(share < 1 for share in valid.values()):
         shares = ", ".join(f"{name} {percent(share)}" for name, share in valid.items())
@@ -141,6 +141,6 @@ def noise_text(noise: Mapping[str, Any]) -> str:
 
 
 def spent_text(spent: Mapping[str, Mapping[str, float]]) -> str:
-    """Tokens and seconds of an answer."""
+    """Tokens and seconds of a request with its answer."""
     parts = [f"{of['median']:g} {kind}, 95 % under {of['p95']:g}" for kind, of in spent.items()]
     return "; ".join(parts)

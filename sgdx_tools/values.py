@@ -7,9 +7,9 @@ matcher may list values, too; of another, only types and enums tell that it take
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgdx_metric.call_rules import alternatives, is_absent
 from sgdx_metric.matchers import (
@@ -25,6 +25,9 @@ from sgdx_metric.matchers import (
 from .data import ABSENT, ANY_OF, Json, Tool
 from .json_schema import step
 
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
 # Of these a value may be right that has alternatives in it, or lacks a part that may be left out;
 # or they have patterns of names, on which a hostile one has no end.
 _NOT_TOLD = {
@@ -32,6 +35,7 @@ _NOT_TOLD = {
     *("dependentRequired", "dependentSchemas", "$dynamicRef"),
     *("patternProperties", "unevaluatedProperties", "unevaluatedItems"),
 }
+_MOST_LOOKS = 2000  # at schemas, by which it is told that no call fits a tool
 _MEANINGS = {
     ABSENT: ("says that it is left out", '{"absent": {"any_of": [true]}}'),
     ANY_OF: ("lists right values", '{"any_of": [{"any_of": [...]}]}'),
@@ -44,7 +48,7 @@ def fault(expected: Json, tool: Tool, is_whole: bool = True) -> str:
 
     Without `is_whole`, a call may have other arguments beside them.
     """
-    from jsonschema.exceptions import UnknownType, best_match
+    from jsonschema.exceptions import UnknownType, relevance
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
@@ -68,17 +72,85 @@ def fault(expected: Json, tool: Tool, is_whole: bool = True) -> str:
         # The registry is empty, so that no address in a schema is asked.
         checks, formats = _validator(), format_checker()
         validator = checks(schema, registry=Registry(), format_checker=formats)
-        error = best_match(validator.iter_errors(expected))
+        error = max(validator.iter_errors(expected), key=relevance, default=None)
     except OverflowError:
         return "found an integer that no float holds"
     except (TypeError, AttributeError, RecursionError, UnknownType, Unresolvable):
         return ""  # the schema is none by the standard, such as one with a type of another language
-    if error is None:
-        return ""
+    return "" if error is None else _said(error)
+
+
+def _said(error: ValidationError) -> str:
+    """What a validator found, and where; of a union, what it found in each branch."""
+    from jsonschema.exceptions import relevance
+
     place = ""
     for key in error.absolute_path:
         place = f"{place}[{key}]" if isinstance(key, int) else step(place, key)
-    return f"{place or 'the whole'}: {error.message:.300}"
+    if not error.context:
+        return f"{place or 'the whole'}: {error.message:.300}"
+    branches: dict[Any, list[ValidationError]] = {}
+    for inner in error.context:
+        branches.setdefault(inner.schema_path[0], []).append(inner)
+    whys = (_said(max(of_branch, key=relevance)) for of_branch in branches.values())
+    return f"{place or 'the whole'}: fits none of {len(branches)} forms: {'; '.join(whys):.300}"
+
+
+def why_no_call_fits(schema: Json) -> str:
+    """Why no arguments fit the schema of a tool, as far as types, values and limits tell."""
+    from referencing import Registry
+
+    looks = iter(range(_MOST_LOOKS))
+
+    def parts(of: Any) -> Iterator[Json]:
+        """A schema, and all that it says besides by references and ``allOf``."""
+        pending = [of]
+        while pending and next(looks, None) is not None:
+            part = pending.pop()
+            if isinstance(part, dict):
+                yield part
+                inner: Any = schema
+                for token in str(part.get("$ref", "")).split("/")[1:]:
+                    key = token.replace("~1", "/").replace("~0", "~")
+                    inner = inner.get(key) if isinstance(inner, dict) else None
+                pending += [*part.get("allOf", ()), inner if "$ref" in part else None]
+
+    def why(listed: Sequence[Any], place: str) -> str:
+        """Why no value fits all of some schemas of a part that has to be there."""
+        whole = place or "the whole"
+        if next(looks, None) is None:
+            return ""
+        if any(of is False for of in listed):
+            return f"{whole} allows nothing"
+        known = [part for of in listed for part in parts(of)]
+        values = [p.get("enum", [p.get("const")]) for p in known if {"enum", "const"} & {*p}]
+        both: Json = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+        both["allOf"] = known
+        checks = _validator()(both, registry=Registry())
+        if values and not any(checks.is_valid(value) for value in values[0]):
+            return f"{whole}: none of the values {values[0]!r:.60} fits the rest of its schema"
+        for of in ("imum", "Length", "Items"):
+            low, high = (
+                [p[key] for p in known if isinstance(p.get(key), int | float)]
+                for key in (f"min{of}", f"max{of}")
+            )
+            if low and high and max(low) > min(high):
+                return f"{whole}: its min{of} is {max(low)}, and its max{of} {min(high)}"
+        alone = [{k: v for k, v in p.items() if k not in ("anyOf", "oneOf")} for p in known]
+        for branches in (p[key] for p in known for key in ("anyOf", "oneOf") if p.get(key)):
+            whys = [why([*alone, branch], place) for branch in branches]
+            if all(whys):
+                return whys[0]
+        for name in dict.fromkeys(name for p in known for name in p.get("required", ())):
+            own = [p["properties"][name] for p in known if name in p.get("properties", {})]
+            if own and (said := why(own, step(place, name))):
+                return said
+        return ""
+
+    try:
+        return why([schema], "")
+    except (TypeError, AttributeError, ValueError, RecursionError, LookupError):
+        return ""  # the schema is none by the standard
 
 
 def _misread(expected: Any, paths: tuple[str, ...], tool: Tool, place: str) -> Iterator[str]:

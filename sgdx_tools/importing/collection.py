@@ -20,6 +20,7 @@ from sgdx_llm.functions import safe_names
 
 from ..data import Case, Json, Rule, Source, Tool, Variant
 from ..folder import CASES, SOURCE, VARIANTS, check_case, check_variant, write_project
+from ..values import why_no_call_fits
 
 _LONGEST_LIST = 20  # lines about what was left out
 _MOST_TOOLS = 128  # which OpenAI's interface takes in one request
@@ -157,6 +158,8 @@ class Collection:
                 self.renamed.append(
                     f"{where}: providers do not take its name: it is {names[name]} here"
                 )
+            if why := why_no_call_fits(parameters):
+                self.remarks.append(f"{where}: no call of it can be right: {why}")
             self.tools[names[name]] = new
         if not self.tools:
             reason = f": {self.left_out[0]}" if self.left_out else ""

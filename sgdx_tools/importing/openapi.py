@@ -79,6 +79,8 @@ def import_openapi(path: Path, with_headers: bool = False, only: Sequence[str] =
             collection.left_out.append(f"{error}: the tool is left out")
             continue
         tools.append(Tool(name, "\n\n".join(dict.fromkeys(texts)), schema))
+        if operation.content.get("deprecated") is True:
+            collection.beside[f"tool {name}"] = {"deprecated": True}
     webhooks = parsed.get("webhooks")
     for name in webhooks if isinstance(webhooks, dict) else ():
         collection.left_out.append(f"webhook {name}: the API calls it, and not the model")

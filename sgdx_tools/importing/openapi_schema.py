@@ -175,7 +175,20 @@ class Document:
         if branches is not None:
             found = [part.get("$ref") for part in branches if isinstance(part, dict)]
             told = [reference for reference in found if isinstance(reference, str)]
-        return {to: values.get(to) or [_unescape(to.split("/")[-1])] for to in [*told, *values]}
+        name = schema["discriminator"].get("propertyName")
+        return {to: values.get(to) or self._own_values(to, name) for to in [*told, *values]}
+
+    def _own_values(self, reference: str, name: str) -> list[str]:
+        """The values that tell a variant which is not mapped: its name, or what it says itself."""
+        own = _unescape(reference.split("/")[-1])
+        with suppress(SgdxError):  # which is told where it is converted
+            for _, part in self.described({"$ref": reference}, (_ALL,), self.where):
+                of = (part.get("properties") or {}).get(name)
+                listed = of.get("enum", [of.get("const", own)]) if isinstance(of, dict) else [own]
+                texts = [value for value in listed if isinstance(value, str)]
+                if texts and own not in texts:  # else no call would fit
+                    return texts
+        return [own]
 
     def _bases(self, reference: str) -> dict[str, tuple[str, list[str]]]:
         """What a schema inherits from and is a variant of, with the property and its values."""

@@ -1,63 +1,116 @@
-"""The linter: what each rule finds and does not, and that it tells nothing without evidence."""
+"""The linter: what each rule finds, and what it does not."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sarif.loader import load_sarif_file
 
-from sgdx_tools import check as linter
-from sgdx_tools.check import RULES, AllEvidence, Evidence, Finding, Ranking, evidence, find, rivals
-from sgdx_tools.data import Case, ExpectedCall, Json, Tool
+from sgdx_tools.check import RULES, find, rivals
+from sgdx_tools.data import Case, ExpectedCall, Json, Project, Tool
 from sgdx_tools.folder import read_project, write_project
-from sgdx_tools.json_schema import Element
+from sgdx_tools.values import why_no_call_fits
 
 from .conftest import Capture, command, objects, user
 
 
-def of(name: str, description: str = "", **others: str) -> tuple[Element, Mapping[str, Element]]:
-    """An element and all of its tool."""
-    element = Element(name, description)
-    return element, {name: element} | {k: Element(k, text) for k, text in others.items()}
+def described(text: str, is_required: bool = False, **schema: Any) -> Tool:
+    """A tool with one argument `a`."""
+    names = {"a": {"description": text, **schema}}
+    return Tool("t", "Do it", objects(["a"] if is_required else None, **names))
 
 
-FINDS = {
-    "adds_nothing": [of("city"), of("city", "The city"), of("dueDates", "Due date of it")],
-    "is_numbered": [of("x", "City"), of("arg3", "City"), of("param_1"), of("field2")],
-    "is_abbreviated": [
-        of("dprtr_dt", "Day of departure"),
-        of("qnt", "How many"),
-        of("departure_dt"),
+def variants(*kinds: Json) -> Tool:
+    """A tool whose argument is one of several objects, told by their property `kind`."""
+    return Tool(
+        "t", "Do it", objects(["a"], a={"oneOf": [objects(["kind"], kind=k) for k in kinds]})
+    )
+
+
+ENUM: Json = {"type": "string", "enum": ["a", "b", "c"]}
+FINDS: dict[str, list[Tool]] = {
+    "no_call": [
+        described("x", True, type="integer", enum=["1", "2"]),
+        described("x", True, type="integer", minimum=5, maximum=4),
+        described("x", True, allOf=[{"const": "Cat"}, {"enum": ["cat", "dog"]}]),
+        variants({"const": 1, "type": "string"}, {"enum": []}),
+        Tool("t", "Do it", objects(["a"], a=False)),
     ],
-    "is_short": [of("city", "Its town"), of("city", "town")],
-    "is_alike": [of("a", "First name of the guest", b="First name of the host")],
+    "unknown_name": [
+        Tool("t", "Do it", objects(["b"], a={"type": "string"})),
+        Tool("t", "Do it", objects(a=objects(["x"], y={}))),
+    ],
+    "contradiction": [
+        described("A number", type="string"),
+        described("The list of names", type="string"),
+        described("How many; must be a string", type="integer"),
+        described("City (integer)", type=["string", "null"]),
+        described("One of a, b or d.", **ENUM),
+        described("Either 'a' or 'b'", **ENUM),
+        described("Hours, between 1 and 10", type="integer", minimum=1, maximum=24),
+        described("At most 5.", type="integer", maximum=10),
+        described("At least 5", type="integer", default=1),
+        described("Unit. Defaults to 'km'", type="string", default="miles"),
+        described("Size, default: 10", type="integer", default=20),
+        described("Unit", type="string", enum=["a"], default="b"),
+        described("(optional) the city", True, type="string"),
+    ],
+    "no_words": [Tool("t")],
 }
-FINDS_NOT = {
-    "adds_nothing": [of("city", "City of the meal"), of("x", "y")],
-    "is_numbered": [of("city"), of("address2"), of("iso3166"), of("id")],
-    "is_abbreviated": [of("city_id"), of("day"), of("due_city_dt"), of("x")],
-    "is_short": [of("city"), of("city", "Its town there")],
-    "is_alike": [of("a", "Name of the guest", b="When it begins"), of("a", "", b="")],
-}
+# What earlier rules found, and what is no contradiction.
+FINDS_NOT = [
+    described("A number of guests", type="string"),
+    described("A list name", type="string"),
+    described("An object id", type="string"),
+    described("List of ids, separated by commas", type="string"),
+    described("Number of people", type="integer"),
+    described("A number", type=["integer", "null"]),
+    described("A string", anyOf=[{"type": "string"}, {"type": "null"}]),
+    described("One of a, b, c", **ENUM),
+    described("Either `a`, `b` or `c`.", **ENUM),
+    described("One of the values of the list", **ENUM),
+    described("From 1 to 10", type="integer", minimum=1, maximum=10),
+    described("From 2020-01-01 to 2020-12-31", type="integer", minimum=1),
+    described("Default: 10", type="integer", default=10.0),
+    described("Defaults to the current user", type="string", default="me"),
+    described("Defaults to true", type="boolean", default=True),
+    described("Optional flags of the call", True, type="string"),
+    described("Address", format="uri", type="string"),
+    described("x", type="integer", enum=["1"]),  # which may be left out
+    variants({"const": "cat"}, {"const": 1, "type": "string"}),
+    Tool("t", "Do it", objects(http_url={"type": "string"}, md5={"type": "string"})),
+    Tool("t", "Do it", objects(a={"anyOf": [
+        objects(x={"description": "First name of the guest"}),
+        objects(x={"description": "First name of the host"}),
+    ]})),
+    Tool("t", "Do it", objects(width={"description": "The width of it, in px"},
+                               height={"description": "The height of it, in px"})),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", RULES)
+def found_in(*tools: Tool) -> list[str]:
+    return [finding.rule for finding in find(Project("x", {tool.id: tool for tool in tools}))]
+
+
+@pytest.mark.parametrize("rule", FINDS)
 def test_what_a_rule_finds(rule: str) -> None:
-    for element, siblings in FINDS[rule]:
-        assert RULES[rule](element, siblings), element
-    for element, siblings in FINDS_NOT[rule]:
-        assert not RULES[rule](element, siblings), element
+    for tool in FINDS[rule]:
+        assert found_in(tool) == [rule], tool
 
 
-def test_only_rules_that_cost_are_told() -> None:
-    known = evidence()
-    assert known.rules and known.rules.keys() <= RULES.keys()
-    assert all(0 < found.low <= found.loss <= found.high for found in known.rules.values())
-    assert known.ranking.low <= known.ranking.rho <= known.ranking.high
+def test_what_is_no_fault_is_not_found() -> None:
+    assert [tool for tool in FINDS_NOT if found_in(tool)] == []
+    same = [Tool(name, f"{words} a  table") for name, words in zip("abc", ("Book", "Book", "Seat"))]
+    assert found_in(*same) == ["same_words"]
+
+
+def test_schemas_that_branch_without_end_take_no_time() -> None:
+    branch: Json = {"anyOf": [{"$ref": "#"}] * 20, "properties": {"a": {"$ref": "#"}}}
+    assert why_no_call_fits({"type": "object", "required": ["a"], **branch}) == ""
 
 
 TOOLS = (
@@ -77,32 +130,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "api"
 
 
-def test_the_costliest_rule_is_told_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    losses = {"adds_nothing": 2.0, "is_numbered": 9.0, "is_short": 1.0}
-    rules = {rule: Evidence(loss, loss - 1, loss + 1) for rule, loss in losses.items()}
-    known = AllEvidence(rules, Ranking(0.5, 0.4, 0.6), "here")
-    monkeypatch.setattr(linter, "evidence", lambda: known)
-    found = find(read_project(folder))
-    assert [finding[:3] for finding in found] == [
-        ("book", "arg1", "is_numbered"),
-        ("book", "when", "adds_nothing"),
-        ("reserve_table", "city", "is_short"),
-    ]
-    assert found[0] == Finding("book", "arg1", "is_numbered", "its name 'arg1' says nothing")
-    monkeypatch.setattr(linter, "evidence", lambda: AllEvidence({}, Ranking(0, 0, 0), "here"))
-    assert find(read_project(folder)) == []
-
-
 def test_a_rival_whose_words_are_said_more_is_named(folder: Path, capsys: Capture) -> None:
     ((tool, other, margin),) = rivals(read_project(folder))
     assert (tool, other) == ("book", "reserve_table") and margin < 0
     assert command("check", folder) == 0
-    out = capsys.readouterr().out
-    assert "arg1" in out and "reserve_table" in out
+    assert "book: reserve_table (" in capsys.readouterr().out
     assert command("check", folder / "nowhere") == 2
 
 
-WORDS = {"a": "First name of the guest", "b": "First name of the host"}
+WORDS = {"a": "A number", "b": "The list of guests"}
 SCHEMA = objects(**{name: {"type": "string", "description": text} for name, text in WORDS.items()})
 PARAMETERS = [
     {"name": name, "in": "query", "schema": {"type": "string"}, "description": text}
@@ -113,7 +149,11 @@ FORMS: Json = {
     "mcp": {"tools": [{"name": "greet", "description": "Say \U0001f600", "inputSchema": SCHEMA}]},
     "openapi": {
         "openapi": "3.1.0",
-        "paths": {"/greet": {"get": {"operationId": "greet", "parameters": PARAMETERS}}},
+        "paths": {
+            "/greet": {
+                "get": {"operationId": "greet", "summary": "Greet", "parameters": PARAMETERS}
+            }
+        },
     },
 }
 
@@ -125,11 +165,10 @@ def test_a_file_of_any_form_is_checked_as_it_is(form: str, tmp_path: Path, capsy
     assert command("check", file, "--json", "--sarif", tmp_path / "out.sarif") == 0
     findings = json.loads(capsys.readouterr().out)
     found = [(f["tool"], f["path"], f["rule"]) for f in findings]
-    assert found == [("greet", "a", "is_alike"), ("greet", "b", "is_alike")]
-    assert findings[0]["measured"]["loss"] == pytest.approx(evidence().rules["is_alike"].loss)
+    assert found == [("greet", "a", "contradiction"), ("greet", "b", "contradiction")]
     read = load_sarif_file(str(tmp_path / "out.sarif")).get_records()
     assert [(of["Code"], of["Location"], of["Line"]) for of in read] == [
-        ("is_alike", str(file), 4)
+        ("contradiction", str(file), 4)
     ] * 2
     (run,) = json.loads((tmp_path / "out.sarif").read_text())["runs"]
     place = run["results"][0]["locations"][0]
@@ -137,16 +176,16 @@ def test_a_file_of_any_form_is_checked_as_it_is(form: str, tmp_path: Path, capsy
     line = place["physicalLocation"]["region"]["startLine"]
     assert "greet" in file.read_text().splitlines()[line - 1]
     assert place["logicalLocations"] == [{"fullyQualifiedName": "greet a"}]
-    assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {*evidence().rules}
+    assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {*RULES}
 
 
 def test_the_status_is_that_of_the_rules_that_are_to_fail(tmp_path: Path) -> None:
     file = tmp_path / "api.json"
     file.write_text(json.dumps(FORMS["mcp"]))
     before = file.read_bytes()
-    assert command("check", file, "--fail-on", "is_alike") == 1
-    assert command("check", file, "--fail-on", "is_abbreviated") == 0
-    assert command("check", file, "--fail-on", "is_wrong") == 2
+    assert command("check", file, "--fail-on", "contradiction") == 1
+    assert command("check", file, "--fail-on", "no_words") == 0
+    assert command("check", file, "--fail-on", "contradicton") == 2
     assert command("check", file, "--sarif", file) == 2
     assert command("check") == 2
     assert file.read_bytes() == before
@@ -156,11 +195,13 @@ def test_the_status_is_that_of_the_rules_that_are_to_fail(tmp_path: Path) -> Non
 
 
 SERVER = """
+from typing import Annotated
+from pydantic import Field
 from mcp.server import MCPServer
 server = MCPServer("kitchen")
 
 @server.tool()
-def greet(param_1: str = "", arg2: str = "") -> str:
+def greet(x: Annotated[str, Field(description="A number")] = "") -> str:
     "Greets."
     return a
 

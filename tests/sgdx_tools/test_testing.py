@@ -200,6 +200,22 @@ def test_controls_stand_beside_what_words_cost(project: Path, capsys: Capture) -
     assert "right under all 50.00 (25.00 under trivial edits)" in Path("summary.md").read_text()
 
 
+def test_texts_that_look_like_calls_are_told_without_a_gate_too(project: Path) -> None:
+    """In the summary, in JUnit's file and in the report."""
+    text = '<tool_call>{"name": "book", "arguments": {"people": 2}}</tool_call>'
+    said = lambda _: completion({"role": "assistant", "content": text}, "stop")  # noqa: E731
+    with serving(StandIn(answer=said)) as server:
+        write_file(server.url, "gate: {max_drop: 3}")
+        words = ("--limit", "4", "--junit", "junit.xml", "--summary", "summary.md")
+        assert command("test", *words) == 0
+    told = "4 texts under original look like calls"
+    (model, _) = data_of(Path("sgdx-run/report.html"))["models"]
+    assert told in model["verdict"] and told in Path("summary.md").read_text()
+    (why, *_) = ElementTree.parse("junit.xml").getroot().iter("property")  # noqa: S314
+    assert (why.get("name"), str(why.get("value")).startswith(told)) == ("why", True)
+    assert any(row[0].endswith(", of 3") for row in model["figures"])  # that expect a call
+
+
 @pytest.mark.parametrize(
     ("old", "new", "facts"),
     [
