@@ -142,6 +142,8 @@ class Training:
             if self.average is not None:
                 self.average.module.load_state_dict(load_file(last / _AVERAGE))
                 self.average.n_averaged += self.progress.step
+        elif xla.is_xla(device) and settings.optimizer == "adamw":
+            xla.start_moments(self.optimizer.optimizer)
         self.shown = Shown(self.accelerator, "Training", "step", settings.steps, self.progress.step)
 
     def batches(self) -> Iterator[tuple[Batch, int]]:

@@ -48,6 +48,14 @@ def move(model: Any, device: torch.device) -> Any:
     return model
 
 
+def start_moments(optimizer: torch.optim.AdamW) -> None:
+    """Give AdamW the state that its first step would make, which would else be a program alone."""
+    for parameter in (p for group in optimizer.param_groups for p in group["params"]):
+        zeros = {name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}
+        optimizer.state[parameter] = {"step": torch.tensor(0.0), **zeros}
+    end_program(parameter.device)
+
+
 def end_program(device: torch.device) -> None:
     """Let XLA compute what was asked for since the last time, as one program."""
     if is_xla(device):
