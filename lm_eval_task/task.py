@@ -1,7 +1,6 @@
-"""The functions that sgdx_state.yaml names: the requests, reading an answer, the figures.
+"""The functions that sgdx_state.yaml names: requests, reading an answer, figures.
 
-Prompts and answers are those of ``sgdx ask --answer text``, and the figures those
-of ``sgdx score``.
+Prompts and answers are those of ``sgdx ask --answer text``, figures those of ``sgdx score``.
 """
 
 from __future__ import annotations
@@ -23,35 +22,27 @@ from sgdx_llm.requests import RequestSettings
 from sgdx_metric import score
 from sgdx_metric.rows import REFERENCE
 
-# The figures, each with what is made of every document: a prediction and its reference, as JSON.
-_FIGURES = (
-    "jga_orig", "jga_v1-5", "canonical_orig", "canonical_v1-5", "ss_jga", "jga_worst", "flips",
-)  # fmt: skip
-_Pair = tuple[str, str]
+_OPTIONS: dict[str, Any] = {
+    "variants": VARIANTS,
+    "dialogues": None,
+    "source": None,
+    "split": "test",
+}
+_FIGURES = "jga_orig jga_v1-5 canonical_orig canonical_v1-5 ss_jga jga_worst flips".split()
 
 
-def documents(
-    source: str | None = None,
-    split: str = "test",
-    variants: str = VARIANTS,
-    dialogues: str | None = None,
-    **_: Any,  # what the harness itself adds
-) -> dict[str, Dataset]:
+def documents(**given: Any) -> dict[str, Dataset]:
     """A document for every frame and variant; ``--metadata`` has the arguments of ``task_plan``."""
-    settings = RequestSettings(model="lm_eval", answer="text")
-    plan = task_plan(settings, variants, dialogues, source, split)
+    options = {name: given.get(name, default) for name, default in _OPTIONS.items()}
+    plan = task_plan(RequestSettings(model="lm_eval", answer="text"), **options)
     gold, rows = references(plan, REFERENCE.names), []
     for request in plan.requests():
-        frame, service = request.row, request.service
-        reference = gold[frame["variant"], frame["frame_id"]]
-        rows.append(
-            {
-                "prompt": "\n\n".join(one["content"] for one in request.body["messages"]),
-                "target": json.dumps(gold_state(reference, service)),
-                "service": msgspec.json.encode(service).decode(),
-                "reference": json.dumps(reference),
-            }
-        )
+        reference = gold[request.row["variant"], request.row["frame_id"]]
+        prompt = "\n\n".join(one["content"] for one in request.body["messages"])
+        target = json.dumps(gold_state(reference, request.service))
+        service = msgspec.json.encode(request.service).decode()
+        row = {"prompt": prompt, "target": target, "service": service}
+        rows.append(row | {"reference": json.dumps(reference)})
     return {"test": Dataset.from_list(rows)}
 
 
@@ -68,13 +59,12 @@ def read(document: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _scores(pairs: tuple[_Pair, ...]) -> dict[str, Any]:
+def _scores(pairs: tuple[tuple[str, str], ...]) -> dict[str, float | None]:
     predictions, gold = ([json.loads(row) for row in side] for side in zip(*pairs))
-    result = score(predictions, gold)
-    return {name: figure.value for name, figure in result.named().items()}
+    return {name: figure.value for name, figure in score(predictions, gold).named().items()}
 
 
-def _figure(name: str, pairs: Sequence[_Pair]) -> float:
+def _figure(name: str, pairs: Sequence[tuple[str, str]]) -> float:
     """A figure of all answers together, in [0, 1]; NaN where variants that it needs are missing."""
     value = _scores(tuple(map(tuple, pairs))).get(name)
     return float("nan") if value is None else float(value)

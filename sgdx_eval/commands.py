@@ -28,19 +28,17 @@ from .options import (
     Quiet,
     ReferenceOptions,
     Scores,
-    StateOptions,
     TurnOptions,
 )
 
 TURNS, REFERENCES, NLI = TurnOptions(), ReferenceOptions(), NliOptions()
-FRAMES, MATCH, STATES = FrameOptions(), MatchOptions(), StateOptions()
+FRAMES, MATCH = FrameOptions(), MatchOptions()
 PUBLIC = UploadOptions()
 
 
 def score(
     given: PredictionOptions,
     frames: FrameOptions = FRAMES,
-    states: StateOptions = STATES,
     *,
     output: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     explain: Details = False,
@@ -63,9 +61,9 @@ def score(
     from .score import score as score_task
     from .tasks import task_of
 
-    rules = Rules(not frames.no_fuzzy_match, states.joint_acc_across_turn, frames.zero_mean)
+    rules = Rules(not frames.no_fuzzy_match, frames.joint_acc_across_turn, frames.zero_mean)
     inputs = given.inputs(rules=rules, acts=frames.system_acts)
-    task = task_of(inputs.paths, frames, states)
+    task = task_of(inputs.paths, frames)
     score_task(task, inputs, output, verbose=not quiet, details=explain, form=format)
     _print_files(quiet, output)
 

@@ -33,9 +33,8 @@ _FLIPS_TERMS = [
 class Line:
     """What one aspect of a frame scores under one variant, and why."""
 
-    # -3 for the joint goal or the whole call, -2 for the active intent or the function that is
-    # called, -1 for the requested slots, the slots of the schema from 0 in their order, and one
-    # more for slots that the schema lacks.
+    # -3 for the joint goal, -2 for the active intent, -1 for the requested slots, the slots of the
+    # schema from 0 in their order, and one more for slots that the schema lacks.
     position: int
     # What all lines of one position share. A slot goes by its name under the first variant.
     aspect: str
@@ -96,8 +95,7 @@ class ItemTable:
     variants: Sequence[str]
     ids: Sequence[str]
     scores: Floats  # [variants, items]
-    # The lines of an item, by its place, under a variant: slots, the function that is called, what
-    # is said.
+    # The lines of an item, by its place, under a variant: slots, or what is said.
     lines: Callable[[int, str], Sequence[Line]]
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .task import Inputs
 
 # The headings over options that not every task has.
-OF_FRAMES, OF_STATES = "Of states and calls", "Of states"
+OF_FRAMES = "Of frames"
 DEFAULT_MODEL = "FacebookAI/roberta-large-mnli"
 Scores: TypeAlias = Annotated[tuple[Path, ...], Parameter(metavar="SCORES")]
 Json: TypeAlias = Annotated[
@@ -215,7 +215,7 @@ class MatchOptions:
 @Parameter(name="*", group=OF_FRAMES)
 @dataclass(frozen=True, kw_only=True)
 class FrameOptions(MatchOptions):
-    """What only states and calls have."""
+    """What only frames have, as of states."""
 
     system_acts: Literal["yes", "no"] | None = None
     """Say whether the tracker read the system's dialogue acts, if the predictions do not say it.
@@ -224,14 +224,6 @@ class FrameOptions(MatchOptions):
     zero_mean: Literal["0", "drop"] = "0"
     """Choose how the schema sensitivity treats a frame that is wrong under every variant: count it
     as 0, or leave it out of the mean (drop)."""
-
-
-@Parameter(name="*", group=OF_STATES)
-@dataclass(frozen=True, kw_only=True)
-class StateOptions:
-    """What only states have."""
-
-    of: ClassVar[str] = "state"
 
     joint_acc_across_turn: bool = False
     """Compute the joint accuracies of whole turns instead of frames, as in MultiWOZ."""

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 ask = App(
     name="ask",
-    help="Ask a tool-calling model, or a program, under every variant.\n\n"
-    "It gives the dialogue state or the next call. Then score the predictions with 'sgdx score "
-    "--predictions DIR'.",
+    help="Ask a model, or a program, for dialogue states under every variant.\n\n"
+    "Then score the predictions with 'sgdx score --predictions DIR'.",
 )
 INCOMPLETE = 1  # exit status: answers are missing, and the same command goes on
 

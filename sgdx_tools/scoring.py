@@ -250,7 +250,8 @@ def _scores(
     """By metric the scores under each variant [runs, cases], and their means over the runs.
 
     The means stand beside the scores of the first run, where there are several. A call is right
-    where all of it is; under the rule ``fuzzy`` its similarity stands beside that.
+    where all of it is, and so are its arguments; under the rule ``fuzzy`` the similarity of the
+    call stands beside.
     """
     index = {name: i for i, name in enumerate(dict.fromkeys(dialogues))}
     dialogue = np.array([index[name] for name in dialogues], dtype=np.int64)
@@ -263,7 +264,8 @@ def _scores(
         for metric, field in FIELDS.items()
     }
     similar = runs[CALL]
-    runs[CALL] = [np.where(np.isnan(rows), np.nan, rows == 1) for rows in similar]
+    for metric in ("arguments", CALL):
+        runs[metric] = [np.where(np.isnan(rows), np.nan, rows == 1) for rows in runs[metric]]
     if any(not np.array_equal(*of, equal_nan=True) for of in zip(runs[CALL], similar)):
         runs["call_fuzzy"] = similar
     runs[RIGHT] = [

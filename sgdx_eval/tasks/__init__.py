@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sgdx_dataset.io.errors import SgdxError
 
-from ..options import MatchOptions, NliOptions, StateOptions
+from ..options import MatchOptions, NliOptions
 from ..predictions import task_name
 from ..task import NO_ROWS, Task
 from . import states, turns
@@ -25,7 +25,7 @@ TASKS = {
 }
 
 
-def task_of(paths: Mapping[str, Path], *asked: NliOptions | MatchOptions | StateOptions) -> Task:
+def task_of(paths: Mapping[str, Path], *asked: NliOptions | MatchOptions) -> Task:
     """The task of prediction files, with its options; those of other tasks are refused."""
     file = next(iter(paths.values()))
     name = task_name(file)

@@ -130,7 +130,7 @@ def check_scores(project: Project) -> dict[str, float]:
     rows = rows_of(calls)
     for rules in get_args(Rule):
         scores = score(project, rows, rules=rules)
-        for metric in {f.metric for f in scores.figures} - {"arguments", "call_fuzzy"}:
+        for metric in {f.metric for f in scores.figures} - {"call_fuzzy"}:
             found = {f.value for f in scores.by_variant(metric).values()}
             assert found == {1.0}, (rules, metric)
     old = dict.fromkeys(calls, calls["original"])
