@@ -480,7 +480,8 @@ def improve(
 
     New words, from where 'variants' of sgdx.yaml says, are proposed for what wrong calls of its
     first model have to do with. They are chosen on half of the cases. What they gain is measured on
-    the other half. If chance does not explain the gain, the exit status is 0; else it is 1.
+    the other half. The words and each case stand in report.html. If chance does not explain the
+    gain, the exit status is 0; else it is 1.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -23,12 +23,14 @@ from sgdx_metric.variants import ORIGINAL
 
 from .asking import ask_cases
 from .data import Case, ElementId, Project, ToolWords, Variant, Words
-from .elements import Outcome, differences
+from .elements import Outcome, changed_elements, differences
 from .folder import with_variants, write_variant
 from .keys import FILE
 from .pool import Pool, distinct, new_pool
 from .predictions import drop_other_variants
+from .report import write_report
 from .scoring import Scored, score_files
+from .tables import short_words
 from .verdict import fewest
 
 IMPROVED = "improved"  # the variant, and its file
@@ -77,9 +79,8 @@ def improve(project: Project, output: Path) -> int:
     made = new_pool(asking, words, output, IMPROVE)
     if made is None:
         return 1
-    of_blamed = {tool for tool, _ in blamed}
-    pool = {element: part for element, part in made[0].items() if element[0] in of_blamed}
-    proposals = [*proposed(project, pool, blamed, words.count, made[1])]
+    pool = {element: part for element, part in made[0].items() if element in blamed}
+    proposals = [*proposed(project, pool, words.count, made[1])]
     after = score(choosing, proposals, "choosing")
     if after is None:
         return 1
@@ -93,10 +94,15 @@ def improve(project: Project, output: Path) -> int:
     if last is None:
         return 1
     write_result(last.result, last.items, output / "scores.json")
+    shown = with_variants(project, [improved], proving)
+    write_report(shown, {IMPROVED: (last, None)}, output / "report.html")
+    print(output / "report.html")
     gain = last.result.main("right", "drop")
     value, ends = (gain.value, gain.interval) if gain else (None, None)
     of = f"of {len(proving)} cases that they were not chosen on, 95 % interval {interval(ends)}"
-    print(f"New words of {', '.join(chosen)} change {percent(value)} points {of}")
+    print(f"New words change {percent(value)} points {of}:")
+    for (tool, path), new in changed_elements(shown, IMPROVED).items():
+        print(f"  {tool} {path}".rstrip() + f": {short_words(new['reworded'])}")
     count_tokens, _ = token_counter()
     tokens = {
         name: sum(count_tokens(msgspec.json.encode(worded.tool(i)).decode()) for i in project.tools)
@@ -146,26 +152,17 @@ def blamed_elements(cases: Sequence[Case], scored: Scored) -> Counter[ElementId]
     return Counter({e: n for e, n in counts.items() if e[1] in worded.tool(e[0]).elements})
 
 
-def proposed(
-    project: Project, pool: Pool, blamed: Collection[ElementId], count: int, made_by: str
-) -> Iterator[Variant]:
-    """The words of each proposal for what is blamed alone, and for the tools around it too.
-
-    What is right at one place may show only when all is: of a tool that is not called at all, no
-    argument is blamed.
-    """
+def proposed(project: Project, pool: Pool, count: int, made_by: str) -> Iterator[Variant]:
+    """The words of each proposal for what is blamed; other words stay."""
     for number in range(count):
         words = {
             element: Words(*(texts[number] if number < len(texts) else None for texts in of))
             for element, part in pool.items()
             for of in [(part.name, part.description)]
         }
-        words = {element: new for element, new in words.items() if new != Words()}
-        parts = {element: new for element, new in words.items() if element in blamed}
-        for name, elements in {f"p{number + 1}": parts, f"p{number + 1}-tools": words}.items():
-            variant = distinct(project.tools, Variant.of(name, elements, made_by))
-            if variant.tools and (elements is parts or words != parts):
-                yield variant
+        variant = distinct(project.tools, Variant.of(f"p{number + 1}", words, made_by))
+        if variant.tools:
+            yield variant
 
 
 def best_words(

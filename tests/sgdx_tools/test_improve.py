@@ -16,6 +16,7 @@ from sgdx_tools.improve import halves
 
 from ..sgdx_llm.server import Json, StandIn, call_completion, completion, serving
 from .conftest import TOOLS, Capture, command, user
+from .test_report import data_of
 
 
 def model(body: Json) -> Json:
@@ -71,6 +72,7 @@ def test_the_better_of_two_proposals_is_proved_and_is_a_variant(api: Path, capsy
         assert improve(api, server, pool="pool.json", count=2) == 0
     out, improved = capsys.readouterr().out, api.parent / "out" / "improved.json"
     assert "tokens" in out and f"proved: {improved}" in out
+    assert "  book people: 'The number of guests'" in out
     assert json.loads(improved.read_text()) == {
         "$made_by": "pool:pool.json",
         "book": {"parameters": {"people": {"description": "The number of guests"}}},
@@ -117,6 +119,9 @@ def test_a_gain_that_chance_explains_is_not_proved(api: Path, capsys: Capture) -
     out = capsys.readouterr().out
     assert "change 10.00 points of 10 cases" in out and "nothing is proved" in out
     assert not (api.parent / "out" / "improved.json").exists()
+    assert "book people: 'The number of guests'" in out  # also where it is not proved
+    (cells, *_) = (case["cells"] for case in data_of(api.parent / "out" / "report.html")["cases"])
+    assert [*cells["improved"]] == ["original", "improved"]
 
 
 def test_halves_have_whole_dialogues_and_half_of_each_tool() -> None:
