@@ -22,7 +22,7 @@ from baselines.settings import read_recipe
 from baselines.xla import check_training, fill_up, training_shapes
 from sgdx_dataset import SgdxError
 
-from ...conftest import ROOT, Run
+from ...conftest import Run
 from ..conftest import command, write_recipe
 
 TRACKERS = ("t5dst", "sgd_baseline", "sgp_dst", "onepass", "t2g2")
@@ -180,12 +180,3 @@ def test_xla_trains_in_bfloat16(run: Run, tmp_path: Path) -> None:
     exact, rounded = ([line["loss"] for line in lines(tmp_path / n)] for n in ("fp32", "bf16"))
     assert rounded == pytest.approx(exact, rel=0.02)
     assert rounded != exact
-
-
-@pytest.mark.xla
-def test_two_devices_in_a_process_are_refused(run: Run, tmp_path: Path) -> None:
-    launch = ("accelerate.commands.launch", "--config_file", ROOT / "baselines/accelerate/tpu.yaml")
-    words = ("-m", "baselines.train", "--config", "onepass/smoke", "--output", "run")
-    done = run(*launch, *words, **XLA | {"CPU_NUM_DEVICES": "2"})
-    assert "found 2 devices" in done.stderr
-    assert not (tmp_path / "run").exists()
