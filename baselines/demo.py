@@ -79,7 +79,7 @@ def generation_demo(output: Path, quiet: bool) -> None:
     for name in names:
         generate(copy_system(name), data, DEFAULT_CONFIGS, output / name)
         inputs = Inputs(output / name, source="sample")
-        scores[name] = score(Turns(nli="lexical").task, inputs, output / f"{name}.json")
+        scores[name] = score(Turns(nli="lexical"), inputs, output / f"{name}.json")
     if quiet:
         print(*(output / f"{name}.json" for name in names), sep="\n")
         return

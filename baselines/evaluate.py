@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sgdx_dataset.io.errors import SgdxError
+from sgdx_dataset.io.files import write_json
 from sgdx_eval.data_options import DataOptions
 from sgdx_eval.options import Details, Quiet
 
 from .predict import ALL, NONE, Request, SystemOptions, make_request, write_predictions_of
-from .run_folder import read_json, write_json
+from .run_folder import read_json
 
 
 def evaluate(
@@ -65,7 +66,7 @@ def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool)
         "versions": versions(),
         "date": datetime.now(UTC).date().isoformat(),
     }
-    write_json(path, {**record, "evaluation": facts})
+    write_json(path, {**record, "evaluation": facts}, renews=True)
     inputs = Inputs(
         {config: output / "predictions" / f"{config}.jsonl" for config in request.configs},
         data.split,

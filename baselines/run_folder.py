@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, write_bytes
-from sgdx_dataset.io.json import decode_json, pretty_json
+from sgdx_dataset.io.json import decode_json
 
 from .settings import AnySettings
 
@@ -18,11 +18,6 @@ from .settings import AnySettings
 READY = ".model.ready"
 # The leaf of a record that may grow when a run is resumed, and those that determine nothing.
 _STEPS, _FREE = "settings.steps", ("settings.expected", "settings.encoded")
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file completely or not at all."""
-    write_bytes(path, pretty_json(value, 2), renews=True)
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from cyclopts.validators import Number
 from sgdx_dataset.io.console import is_first
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.extras import require
-from sgdx_dataset.io.files import locked
+from sgdx_dataset.io.files import locked, write_json
 from sgdx_dataset.options import EACH, Source
 
-from .run_folder import append_log, check_free, check_output, public_settings, read_log, write_json
+from .run_folder import append_log, check_free, check_output, public_settings, read_log
 from .settings import Augment, Settings, find_recipe, read_recipe
 
 # What is slow to import is imported where it is used: a mistake is told before that.
@@ -256,7 +256,7 @@ def _train_task(run: Run[Any], system_class: SystemClass, name: str, record: Rec
         oracle, made_on = run.provenance.oracle, hardware(accelerator)
         facts = {"oracle": oracle, "batch": batch, **task.facts}
         facts |= {"versions": versions(), "hardware": made_on}
-        write_json(run.output / name / "run.json", {"record": record, **facts})
+        write_json(run.output / name / "run.json", {"record": record, **facts}, renews=True)
         shares = ""
         if processes > 1 or settings.accumulation > 1:
             shares = f" ({processes} processes x {settings.accumulation} batches x {size})"
@@ -316,7 +316,9 @@ def _evaluate_joined(
         data = record["data"] | {"dev": {"frames": len(rows)}}
         facts = {"versions": versions(), "hardware": hardware(run.accelerator)}
         facts = {"oracle": tracker.describe()["oracle"], **facts}
-        write_json(run.output / "run.json", {"record": record | {"data": data}, **facts})
+        write_json(
+            run.output / "run.json", {"record": record | {"data": data}, **facts}, renews=True
+        )
         (run.output / "log.jsonl").unlink(missing_ok=True)
         steps = sum(max(line["step"] for line in read_log(run.output / t)) for t in tasks)
         append_log(run.output, {"step": steps, "dev_joint_goal_accuracy": score})

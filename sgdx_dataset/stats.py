@@ -19,8 +19,7 @@ from rich.table import Table
 from sacrebleu.metrics.bleu import BLEU
 
 from .configs import BACKTRANS, SPLITS, VARIANTS
-from .io.files import JSON_MARK, write_bytes
-from .io.json import pretty_json
+from .io.files import write_json
 from .release import Release
 from .rewording.leaks import digests, release_words, train_variants
 from .schema import Service
@@ -54,7 +53,7 @@ def stats(release: Release, json_file: Path | None = None) -> None:
     figures = statistics(release)
     print_tables(figures, Console(highlight=False))
     if json_file:
-        write_bytes(json_file, pretty_json(figures, 2), mark=JSON_MARK)
+        write_json(json_file, figures)
 
 
 def statistics(release: Release) -> Figures:

@@ -13,13 +13,10 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import EACH, Dialogues, Turns, UploadOptions
 
 from .options import (
-    Changed,
     Details,
     Evaluator,
-    Flips,
     Format,
     FrameOptions,
-    Item,
     Json,
     MatchOptions,
     NliOptions,
@@ -87,16 +84,15 @@ def summarise(
     output
         Also write the means and deviations to this JSON file.
     """
-    import msgspec
+    from sgdx_dataset.io.files import write_json
 
     from .compare import summarise
-    from .files import write_json
     from .show import print_summary
     from .tables import terminal
 
     result = summarise(scores)
     if output:
-        write_json(msgspec.to_builtins(result), output)
+        write_json(output, result)
     if not quiet:
         print_summary(result, list(map(str, scores)), explain, terminal(format))
     _print_files(quiet, output)
@@ -138,34 +134,48 @@ def compare(
             "compare: expected either two scores.json, or --first and --second with the "
             "scores.json of each run of each system"
         )
-    import msgspec
+    from sgdx_dataset.io.files import write_json
 
     from .compare import compare
-    from .files import write_json
     from .show import print_comparison
     from .tables import terminal
 
     result = compare(first, second, dialogues)
     if json:
-        write_json(msgspec.to_builtins(result), json)
+        write_json(json, result)
     if not quiet:
         print_comparison(result, details, terminal(format))
     _print_files(quiet, json)
 
 
 def explain(
-    item: Item = None,
+    item: str | None = None,
     /,
     *,
     given: PredictionOptions,
     match: MatchOptions = MATCH,
-    changed: Changed = None,
-    flips: Flips = False,
+    nli: Annotated[str | None, Parameter(metavar="MODEL")] = None,
+    changed: Annotated[tuple[str, str] | None, Parameter(metavar="FIRST SECOND")] = None,
+    flips: bool = False,
     format: Format = "text",
 ) -> None:
     """Show what one frame or turn scores, or what broke.
 
     A frame is shown slot by slot, a turn action by action.
+
+    Parameters
+    ----------
+    item
+        Show this frame: DIALOGUE/TURN/SERVICE, as in 1_00000/4/Hotels_2, with the original name of
+        the service. Of generated turns, DIALOGUE/TURN.
+    nli
+        Judge generated turns also with this model of entailment, as 'sgdx responses score' does.
+    changed
+        List the frames that score less under the variant SECOND than under FIRST, as in --changed
+        original v5, instead of showing one frame.
+    flips
+        List the frames that are right under one variant and wrong under another, with the slots
+        that changed, instead of showing one frame.
     """
     from sgdx_metric.signature import Rules
 
@@ -174,7 +184,7 @@ def explain(
     from .tasks import task_of
 
     inputs = given.inputs(rules=Rules(not match.no_fuzzy_match))
-    task = task_of(inputs.paths, match)
+    task = task_of(inputs.paths, match, *([NliOptions(nli=nli)] if nli else []))
     explain(task, inputs, item, changed, flips, terminal(format))
 
 
@@ -287,12 +297,13 @@ def share(
         Write the record into this folder, as data/sgdx/DEVELOPER/NAME/ID.json. That is its place in
         the database.
     """
-    from .files import write_json
+    from sgdx_dataset.io.files import write_json
+
     from .share import make_record, place
 
     record = make_record(scores, model, organization, relationship)
     file = output / place(record)
-    write_json(record, file)
+    write_json(file, record)
     print(file)
 
 
@@ -354,26 +365,6 @@ def score_responses(
     task = task_of(inputs.paths, turns)
     score(task, inputs, output, verbose=not quiet, details=explain, form=format)
     _print_files(quiet, output)
-
-
-@responses.command(name="explain")
-def explain_responses(
-    item: Item = None,
-    /,
-    *,
-    given: PredictionOptions,
-    nli: NliOptions = NLI,
-    changed: Changed = None,
-    flips: Flips = False,
-    format: Format = "text",
-) -> None:
-    """Show what one turn scores, action by action, or what broke."""
-    from .score import explain
-    from .tables import terminal
-    from .tasks import task_of
-
-    inputs = given.inputs()
-    explain(task_of(inputs.paths, nli), inputs, item, changed, flips, terminal(format))
 
 
 @responses.command

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sgdx_dataset.io.files import write_json
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 from sgsacc_metric.gold import GoldTurn, judge_gold
 from sgsacc_metric.negatives import ValuePool
@@ -14,7 +15,6 @@ from sgsacc_metric.report import gold_counts
 from sgsacc_metric.rows import Turn
 from sgsacc_metric.signature import signature
 
-from .files import write_json
 from .gold_files import write_gold
 from .published import entailment_table
 from .tables import print_line, terminal, to_terminal
@@ -35,7 +35,7 @@ PUBLISHED = {
 
 def write_references(task: Turns, inputs: Inputs, output: Path) -> None:
     """Write the gold side, which every system shares."""
-    references = inputs.open_gold(task.task.rows)
+    references = inputs.open_gold(task.rows)
     turns = read_turns(references, task.evaluator)
     nli = task.require_nli()
     judge = Judge(nli)
@@ -52,7 +52,7 @@ def write_references(task: Turns, inputs: Inputs, output: Path) -> None:
 def validate(task: Turns, inputs: Inputs, variants: Sequence[str], json: Path | None) -> None:
     """Print how well the model tells right from wrong actions by the gold utterances."""
     evaluators = list(variants or (ORIGINAL, *PAPER_VARIANTS))
-    references = inputs.open_gold(task.task.rows._replace(variants=evaluators))
+    references = inputs.open_gold(task.rows._replace(variants=evaluators))
     nli = task.require_nli()
     judge = Judge(nli)
     gold = {}
@@ -69,7 +69,7 @@ def validate(task: Turns, inputs: Inputs, variants: Sequence[str], json: Path | 
     line = signature(["gold"], evaluators, every, turns, setup, *judged)
     if json:
         validation = {"signature": line, "nli": nli_name(nli), "by_evaluator": by_evaluator}
-        write_json(validation, json)
+        write_json(json, validation)
     title = "Entailment on gold utterances, in %"
     to_terminal(entailment_table(title, by_evaluator), terminal())
     print_line(f"{judge.sent} pairs were judged.\n{line}", terminal())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .task import Inputs
 
 # The headings over options that not every task has.
-OF_FRAMES = "Of frames"
+OF_STATES = "Of states"
 DEFAULT_MODEL = "FacebookAI/roberta-large-mnli"
 Scores: TypeAlias = Annotated[tuple[Path, ...], Parameter(metavar="SCORES")]
 Json: TypeAlias = Annotated[
@@ -39,30 +39,6 @@ Format: TypeAlias = Annotated[
         name="--format",
         help="Print the tables as text with all that is said of them, or alone, as LaTeX for the "
         "package booktabs.",
-    ),
-]
-Item: TypeAlias = Annotated[
-    str | None,
-    Parameter(
-        help="Show this frame: DIALOGUE/TURN/SERVICE, as in 1_00000/4/Hotels_2, with the original "
-        "name of the service. Of generated turns, DIALOGUE/TURN."
-    ),
-]
-Changed: TypeAlias = Annotated[
-    tuple[str, str] | None,
-    Parameter(
-        name="--changed",
-        metavar="FIRST SECOND",
-        help="List the frames that score less under the variant SECOND than under FIRST, as in "
-        "--changed original v5, instead of showing one frame.",
-    ),
-]
-Flips: TypeAlias = Annotated[
-    bool,
-    Parameter(
-        name="--flips",
-        help="List the frames that are right under one variant and wrong under another, with the "
-        "slots that changed, instead of showing one frame.",
     ),
 ]
 Evaluator: TypeAlias = Annotated[
@@ -200,22 +176,20 @@ class TurnOptions(NliOptions):
     """Read this file, which 'sgdx responses references' wrote, instead of making it again."""
 
 
-@Parameter(name="*", group=OF_FRAMES)
+@Parameter(name="*", group=OF_STATES)
 @dataclass(frozen=True, kw_only=True)
 class MatchOptions:
     """How values are compared."""
-
-    of: ClassVar[str] = "frame"
 
     no_fuzzy_match: bool = False
     """Score a free-form value 1 if it equals a reference value, and otherwise 0, instead of by its
     similarity."""
 
 
-@Parameter(name="*", group=OF_FRAMES)
+@Parameter(name="*", group=OF_STATES)
 @dataclass(frozen=True, kw_only=True)
 class FrameOptions(MatchOptions):
-    """What only frames have, as of states."""
+    """What only states have."""
 
     system_acts: Literal["yes", "no"] | None = None
     """Say whether the tracker read the system's dialogue acts, if the predictions do not say it.

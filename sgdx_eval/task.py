@@ -8,12 +8,12 @@ the metric's core, which knows nothing of files; `located` says in which line th
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -157,15 +157,12 @@ class ScoredItems(NamedTuple):
 NO_ROWS = Rows(msgspec.Struct, pa.schema([]), pa.schema([]))
 
 
-def _of_tools(*_: object) -> NoReturn:
-    raise SgdxError("found a task of tools, expected 'sgdx tools' for it")
-
-
-class Task(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Task:
     """What is answered under several variants, item by item, and what is measured of an answer.
 
     All that comes after the scores of items is written once, for all tasks: figures, comparisons,
-    averages over runs, tables and pages.
+    averages over runs, tables and pages. Calls of tools are read and scored by `sgdx tools`.
     """
 
     # What headers and results call it, and what an item of it is.
@@ -173,14 +170,19 @@ class Task(NamedTuple):
     item: str
     # The first that is known decides.
     metrics: Sequence[Metric]
-    # What it reads; of tools `sgdx tools` reads and scores, and all that follows is the same.
     rows: Rows = NO_ROWS
-    # Scores predictions whose headers fit the gold side.
-    score: Callable[[Given], ScoredItems] = _of_tools
-    # Prints why an item scores what it does under each variant.
-    why: Callable[[str, Given, Console], None] = _of_tools
-    # What every item scores under each variant, for lists of those that changed.
-    items: Callable[[Given], ItemTable] = _of_tools
+
+    def score(self, given: Given) -> ScoredItems:
+        """Score predictions whose headers fit the gold side."""
+        raise NotImplementedError
+
+    def why(self, item: str, given: Given, console: Console) -> None:
+        """Print why an item scores what it does under each variant."""
+        raise NotImplementedError
+
+    def items(self, given: Given) -> ItemTable:
+        """What every item scores under each variant, for lists of those that changed."""
+        raise NotImplementedError
 
 
 def pair(task: Task, inputs: Inputs) -> Given:

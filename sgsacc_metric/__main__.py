@@ -9,7 +9,7 @@ def main(arguments: list[str] | None = None) -> int:
     from sgdx_metric.__main__ import main as metric
 
     words = sys.argv[1:] if arguments is None else arguments
-    of_responses = words[:1] in (["score"], ["explain"], ["references"], ["validate"])
+    of_responses = words[:1] in (["score"], ["references"], ["validate"])
     return sgdx(["responses", *words]) if of_responses else metric(arguments)
 
 

@@ -23,7 +23,7 @@ DOORS = {
     "sgdx_metric score": "score",
     "sgdx_metric install": "install",
     "sgsacc_metric validate": "responses validate",
-    "sgsacc_metric score": "score",
+    "sgsacc_metric score": "responses score",
     "baselines.train": "train",
     "baselines.predict": "predict",
     "baselines.evaluate": "evaluate",

@@ -13,10 +13,10 @@ from rich.console import Console
 
 from sgdx_dataset import CONFIGS
 from sgdx_dataset.configs import split_name
+from sgdx_dataset.io.files import write_json
 from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
-from sgdx_eval.files import write_json
 from sgdx_eval.gold import ReleaseGold
 from sgdx_eval.predictions import (
     Header,
@@ -325,7 +325,7 @@ def rerank_files(
     }
     record = {**facts, "split": split, "oracle": is_of_oracle, "turns": turns_mark(turns)}
     record |= {"chosen": shares, "decided_by_order": ties, "figures": tables}
-    write_json(record, output / "rerank.json")
+    write_json(output / "rerank.json", record)
     _print(tables, Console(width=120))
     by_order, of = sum(ties.values()), len(turns) * len(ties)
     if by_order:

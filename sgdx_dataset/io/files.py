@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any, BinaryIO
 
 from .errors import SgdxError
+from .json import pretty_json
 from .secrets import has_keys, take_out_of_bytes
 
 # The largest file of the release has 6 MB. What is far larger is no file of its kind, and would
@@ -224,6 +225,11 @@ def write_bytes(target: Path, content: bytes, renews: bool = False, mark: bytes 
     check_output(target, renews=renews, mark=mark, is_file=True)
     with staged(target, renews, mark) as staging:
         staging.write_bytes(content)
+
+
+def write_json(target: Path, value: Any, renews: bool = False) -> None:
+    """Write indented JSON completely or not at all, for people and for programs."""
+    write_bytes(target, pretty_json(value, 2), renews, JSON_MARK)
 
 
 @contextmanager

@@ -17,10 +17,10 @@ from .tools import SEARCH_METRICS, TOOL_METRICS
 TASKS = {
     task.name: task
     for task in (
-        states.TASK,
-        turns.TASK,
-        Task("tools", "case", TOOL_METRICS),
-        Task("search", "case", SEARCH_METRICS),
+        states.STATES,
+        turns.Turns(),
+        Task(name="tools", item="case", metrics=TOOL_METRICS),
+        Task(name="search", item="case", metrics=SEARCH_METRICS),
     )
 }
 
@@ -39,11 +39,12 @@ def task_of(paths: Mapping[str, Path], *asked: NliOptions | MatchOptions) -> Tas
     for options in asked:
         if isinstance(options, NliOptions):
             if name != "turns":
-                expected = "expected generated turns; 'sgdx score' takes others"
+                expected = "expected generated turns for a model of entailment"
                 raise SgdxError(f"{file}: found the task {name!r}, {expected}")
-            return turns.turn_task(options).task
-        for field in () if options.of in (task.name, task.item) else fields(options):
-            if getattr(options, field.name) != field.default:
-                option = f"--{field.name.replace('_', '-')}"
-                raise SgdxError(f"{option}: found predictions of {name}, expected {options.of}s")
+            task = turns.turn_task(options)
+        elif name == "turns":
+            for field in fields(options):
+                if getattr(options, field.name) != field.default:
+                    option = f"--{field.name.replace('_', '-')}"
+                    raise SgdxError(f"{option}: found generated turns, expected states")
     return task

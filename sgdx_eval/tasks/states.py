@@ -17,7 +17,6 @@ from rich.console import Console
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_metric.columns import column, strings
-from sgdx_metric.result import Metric
 from sgdx_metric.scoring import (
     NAMES,
     STATE_METRICS,
@@ -38,13 +37,11 @@ from ..tables import percent
 from ..task import Given, ScoredItems, Task
 
 
-@dataclass(frozen=True)
-class Frames:
+@dataclass(frozen=True, kw_only=True)
+class Frames(Task):
     """A task whose items are frames."""
 
-    name: str
-    # The first decides whether a frame is right.
-    metrics: Sequence[Metric]
+    item: str = "frame"
     # Scores the rows of one variant: references, predictions, the variant and the rules.
     score_rows: Callable[[pa.Table, pa.Table, str, Rules], Any]
     # The lines of a whole frame by its scores, and those of which a change may make it wrong.
@@ -227,12 +224,12 @@ def _state(row: Row) -> dict[str, list[str]]:
 
 
 STATES = Frames(
-    "state",
-    STATE_METRICS,
-    score_frames,
-    _frame_lines,
-    _slot_lines,
-    ("schema_slots", "slot_values"),
-    _beside,
+    name="state",
+    metrics=STATE_METRICS,
+    rows=STATE_ROWS,
+    score_rows=score_frames,
+    frame_lines=_frame_lines,
+    slot_lines=_slot_lines,
+    explained=("schema_slots", "slot_values"),
+    beside=_beside,
 )
-TASK = Task("state", "frame", STATE_METRICS, STATE_ROWS, STATES.score, STATES.why, STATES.items)

@@ -16,6 +16,7 @@ from sgdx_dataset.io.files import read_input
 from sgdx_dataset.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.errors import ScoreError
+from sgdx_metric.result import Metric
 from sgdx_metric.signature import Setup, Subset
 from sgdx_metric.variants import ORIGINAL, short_digest
 from sgsacc_metric.figures import TURN_METRICS, turn_accuracy
@@ -28,7 +29,7 @@ from ..explain import ItemTable, Line
 from ..gold import Gold, ReleaseGold, Rows
 from ..gold_files import GoldHeader, read_gold
 from ..options import NliOptions
-from ..predictions import is_oracle, located
+from ..predictions import located
 from ..tables import print_line
 from ..task import Given, ScoredItems, Task, check_services
 from ..turn_tables import coverage_lines, explain_turn
@@ -42,10 +43,13 @@ REFERENCES = pa.schema([(name, pa.string()) for name in (*_COLUMNS, "schemas")])
 PREDICTED = pa.schema([(name, pa.string()) for name in ("turn_id", "variant", "utterance")])
 
 
-@dataclass(frozen=True)
-class Turns:
+@dataclass(frozen=True, kw_only=True)
+class Turns(Task):
     """What generators say, and how it is judged."""
 
+    name: str = "turns"
+    item: str = "turn"
+    metrics: Sequence[Metric] = TURN_METRICS
     # The variant whose words the sentences that have to be entailed are made of.
     evaluator: str = ORIGINAL
     # The model of entailment, or its name, and how it is run; None for BLEU and SER alone.
@@ -57,11 +61,10 @@ class Turns:
     turns: Path | None = None
     gold: Path | None = None
 
-    @property
-    def task(self) -> Task:
-        """The task; whatever the generator read, what it has to say is the evaluator's."""
+    def __post_init__(self) -> None:
+        """Whatever the generator read, what it has to say is the evaluator's."""
         rows = Rows(Prediction, PREDICTED, REFERENCES, "turns", [self.evaluator])
-        return Task("turns", "turn", TURN_METRICS, rows, self.score, self.why, self.items)
+        object.__setattr__(self, "rows", rows)
 
     def open_nli(self) -> Nli | None:
         """The model of entailment."""
@@ -100,13 +103,7 @@ class Turns:
 
     def score_turns(self, given: Given, every: Sequence[Turn], turns: list[Turn]) -> SystemScores:
         """Score files of one system, with what they say of themselves in the signature."""
-        references, predictions, inputs = given.gold, given.predictions, given.inputs
-        headers = given.headers()
-        setup = Setup(
-            oracle=is_oracle(headers),
-            made_elsewhere=any(header.data is None for header in headers.values()),
-            services=inputs.services,
-        )
+        references, predictions = given.gold, given.predictions
         rows = [
             msgspec.convert(row, Prediction)
             for of_variant in predictions.values()
@@ -116,7 +113,8 @@ class Turns:
         header = self.gold_header(references, nli)
         gold = None if self.gold is None else read_gold(self.gold, header, turns)
         with located(predictions, references):
-            return score_rows(references, every, turns, rows, nli, self.options, gold, setup)
+            of = references, every, turns, rows, nli, self.options, gold
+            return score_rows(*of, given.setup())
 
     def items(self, given: Given) -> ItemTable:
         """The turns, each with a line of what is said."""
@@ -282,6 +280,3 @@ def turn_task(asked: NliOptions, **others: Any) -> Turns:
     )
     names = ("nli", "dtype", "device", "evaluator", "turns", "gold")
     return Turns(options=options, **{name: given[name] for name in names if name in given})
-
-
-TASK = Turns().task

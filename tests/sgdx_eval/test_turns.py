@@ -76,7 +76,7 @@ def test_explain(copies: Path, subjects: dict[str, Subject], tmp_path: Path, com
     assert re.search(r"v1: entailed; alone \d\.\d{3}/\d\.\d{3}/\d\.\d{3}; said", printed)
     assert "has to entail" not in command("sgsacc_metric", *words, "1_00000/9").stdout
     bad = put(tmp_path / "p", subjects["turns"].bad)
-    of_bad = ("responses", "explain", *SAMPLE_TEST, *LEXICAL, "--predictions", bad)
+    of_bad = ("explain", *SAMPLE_TEST, *LEXICAL, "--predictions", bad)
     printed = command("sgdx_metric", *of_bad, "--flips").stdout
     assert "\n43 of 265 turns (16.23 %) flip; " in printed
     printed = command("sgdx_metric", *of_bad, "--changed", "original", "v1").stdout
@@ -121,8 +121,8 @@ def test_a_task_has_no_options_of_others(copies: Path, tmp_path: Path, command: 
         words = ("score", *SAMPLE_TEST, "--output", "s.json", "--predictions", predictions)
         for option in options:
             assert option.split()[0] in refused(tmp_path, command, *words, *option.split())
-    words = ("responses", "score", *SAMPLE_TEST, "--predictions", f"v1={states}")
-    assert "'state'" in refused(tmp_path, command, *words)
+    of_turns = ("responses", "score", *SAMPLE_TEST, "--predictions", f"v1={states}")
+    assert "'state'" in refused(tmp_path, command, *of_turns)
 
 
 # ---- turns and the gold side in files

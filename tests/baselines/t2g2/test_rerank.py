@@ -160,7 +160,7 @@ def test_chosen_turns_a_variant_of_one_s_own_and_other_rules(
     assert f"|generator:original+mine@{header['words']}|" in signature
     # What was chosen is scored as any system is.
     inputs = Inputs(out, source="sample", own_variants={"mine": str(words)})
-    result = score(Turns(turns=turns).task, inputs)
+    result = score(Turns(turns=turns), inputs)
     assert result.counts["turns"] == 3
 
 

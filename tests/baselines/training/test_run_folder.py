@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from baselines.run_folder import check_output, public_settings, write_json
+from baselines.run_folder import check_output, public_settings
 from baselines.settings import Also, Augment, find_recipe, read_recipe
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import write_json
 
 from ...conftest import ROOT
 
