@@ -6,7 +6,7 @@ import hashlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from sgdx_llm.options import SendingOptions, ServerOptions
 from sgdx_llm.predictions import AnswerTally, prediction_line
 from sgdx_llm.program import public_name
 from sgdx_llm.providers import PROGRAM, base_url, host_of, place_of
-from sgdx_llm.requests import Request, RequestSettings, custom_id, request_key
+from sgdx_llm.requests import Request, RequestSettings, custom_id, request_key, with_seed
 
 from .data import Case, Json, Project
 from .options import AskOptions
@@ -35,6 +35,9 @@ from .predictions import (
 )
 from .renaming import WordedTools
 from .skills import as_skill_calls, skill_tool
+
+# Words and cases that differ from time to time need chance, and those of many parts many tokens.
+_SAMPLED: Json = {"temperature": 1.0, "max_tokens": 8192}
 
 
 def ask_cases(
@@ -248,6 +251,56 @@ class ToolPlan:
                 **({"limit": len(project.cases)} if kept < len(project.all_cases) else {}),
             },
         )
+
+
+class FunctionPlan:
+    """Conversations that each demand a call of one function of a model, such as new words."""
+
+    def __init__(
+        self,
+        model: str,
+        function: Json,
+        asked: tuple[ServerOptions, SendingOptions],
+        is_read: Callable[[Any], bool],
+    ) -> None:
+        """Take how the model is asked, and whether an answer to it can be used."""
+        self._function, self._asked, self._is_read = function, asked, is_read
+        self._settings, self._host = settings_of(asked[0], model, _SAMPLED)
+        self._requests: list[Request] = []
+        self.times = 0  # that anything was asked
+
+    def requests(self) -> Iterator[Request]:
+        """All requests, in order."""
+        return iter(self._requests)
+
+    def is_unread(self, request: Request, body: Any) -> bool:
+        """Whether an answer cannot be used."""
+        return not self._is_read(body)
+
+    def answers(
+        self, conversations: Iterable[tuple[str, int, list[Json]]], kept: AnswerFile
+    ) -> list[Any] | None:
+        """The answers to messages with a name and a turn, by which the same are asked anew.
+
+        What is kept is not asked again. None where answers are missing still, which is said.
+        """
+        settings, self._requests = self._settings, []
+        choice = settings.provider.chosen(self._function["function"]["name"])
+        fields = settings.fields({"tools": [self._function], "tool_choice": choice})
+        for name, turn, messages in conversations:
+            body = {"model": settings.model, **fields, "messages": messages}
+            body = with_seed(body, turn, settings.provider.seed)
+            key = request_key(body, self._host, turn)
+            self._requests.append(Request(custom_id=name, body=body, key=key))
+        if any(request.key not in kept for request in self._requests):
+            self.times += 1
+            ask(self, len(self._requests), kept, *self._asked)
+        lines = [kept.get(request.key) for request in self._requests]
+        if missing := sum(line is None for line in lines):
+            again = "give the same command again to continue"
+            print(f"{missing} answers are missing: {again}", file=sys.stderr)
+            return None
+        return [(line or {})["body"] for line in lines]
 
 
 def settings_of(

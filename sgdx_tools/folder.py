@@ -237,9 +237,9 @@ def read_variant(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = 
     return variant
 
 
-def write_variant(path: Path, variant: Variant, renews: bool = False) -> Path:
+def write_variant(path: Path, variant: Variant) -> Path:
     """Write a variant's file, completely or not at all; returns its path."""
-    write_bytes(path, _file_of(variant), renews=renews)
+    write_bytes(path, _file_of(variant))
     return path
 
 

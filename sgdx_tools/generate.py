@@ -6,7 +6,6 @@ A person has to look at them before they count as reviewed: ``traces.py`` has th
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,11 +14,10 @@ from typing import Any
 from rapidfuzz.fuzz import ratio
 
 from sgdx_dataset import SgdxError
-from sgdx_llm.asking import ask, open_answers
+from sgdx_llm.asking import open_answers
 from sgdx_llm.messages import decode_arguments
-from sgdx_llm.requests import Request, RequestSettings, request_key, with_seed
 
-from .asking import settings_of
+from .asking import FunctionPlan
 from .data import Case, ExpectedCall, Json, Project, Tool, digest
 from .keys import FILE
 from .predictions import read_calls
@@ -28,7 +26,6 @@ from .traces import add_cases
 from .values import as_expected
 
 ANSWERS = "generated"  # the folder of what the model said
-_PARAMETERS: Json = {"temperature": 1.0, "max_tokens": 8192}
 _MOST_NEAR = 5  # other tools that the model is shown beside one
 _FUNCTION = "write_cases"
 _PROMPT = Path(__file__).parent / "prompts" / "cases.txt"
@@ -65,23 +62,19 @@ def generate_cases(project: Project, count: int) -> tuple[list[Path], list[str]]
     model = next((of.model for of in models if of.model), None)
     if project.file is None or model is None:
         raise SgdxError(f"{project.path}: found no model to ask, expected {FILE} with models")
-    number = [of.model for of in models].index(model)
-    server, sending = project.file.options("models", number)
-    settings, host = settings_of(server, model, _PARAMETERS)
-    tools = project.tools
-    plan = CasesPlan(tools, count, settings, host)
-    with open_answers(project.cases_file.parent / ANSWERS) as answers:
-        requests = list(plan.requests())
-        ask(plan, len(requests), answers, server, sending)
-        lines = [answers.get(request.key) for request in requests]
-    if missing := sum(line is None for line in lines):
-        again = "give the same command again to continue"
-        print(f"{missing} answers are missing: {again}", file=sys.stderr)
+    asked = project.file.options("models", [of.model for of in models].index(model))
+    tools, plan = (
+        project.tools,
+        FunctionPlan(model, _TOOL, asked, lambda body: bool(_written(body))),
+    )
+    with open_answers(project.cases_file.parent / ANSWERS) as kept:
+        answers = plan.answers(_conversations(tools, count), kept)
+    if answers is None:
         return None
     counts, notes = Counter[str](), list[str]()
     found: dict[str, tuple[str, Case]] = {}  # by what is said, whatever its letters and spaces
-    for tool, line in zip(tools.values(), lines):
-        for case in _cases(tool, tools, (line or {})["body"], counts, notes):
+    for tool, answer in zip(tools.values(), answers):
+        for case in _cases(tool, tools, answer, counts, notes):
             said = " ".join(case.messages[0]["content"].casefold().split())
             if said in found:
                 counts["duplicates"] += 1
@@ -129,39 +122,17 @@ def _written(answer: Any) -> Json:
     return arguments if isinstance(arguments, dict) else {}
 
 
-class CasesPlan:
-    """The requests: one for each tool, which shows the tools that are nearest to it."""
-
-    def __init__(
-        self, tools: Mapping[str, Tool], count: int, settings: RequestSettings, host: str
-    ) -> None:
-        """Take how many cases of each tool are asked for, and the server without credentials."""
-        self.tools, self.count, self.settings, self.host = tools, count, settings, host
-
-    def requests(self) -> Iterator[Request]:
-        """All requests, in order."""
-        words = {i: document(tool) for i, tool in self.tools.items()}
-        choice = self.settings.provider.chosen(_FUNCTION)
-        for i, tool in self.tools.items():
-            others = sorted((j for j in words if j != i), key=lambda j: -ratio(words[i], words[j]))
-            shown = [self.tools[j] for j in others[:_MOST_NEAR] if self.tools[j].name != tool.name]
-            asked = {"number of cases": self.count, "tool": _shown(tool)}
-            near = {"others": [_shown(other) for other in shown]}
-            text = json.dumps(asked | near, ensure_ascii=False, indent=1)
-            body = {
-                "model": self.settings.model,
-                **self.settings.fields({"tools": [_TOOL], "tool_choice": choice}),
-                "messages": [
-                    {"role": "system", "content": _PROMPT.read_text(encoding="utf-8")},
-                    {"role": "user", "content": text},
-                ],
-            }
-            body = with_seed(body, 1, self.settings.provider.seed)
-            yield Request(custom_id=i, body=body, key=request_key(body, self.host, 1))
-
-    def is_unread(self, request: Request, body: Any) -> bool:
-        """Whether an answer has no case at all."""
-        return not _written(body)
+def _conversations(tools: Mapping[str, Tool], count: int) -> Iterator[tuple[str, int, list[Json]]]:
+    """What is asked of each tool: so many cases, beside the tools that are nearest to it."""
+    words = {i: document(tool) for i, tool in tools.items()}
+    for i, tool in tools.items():
+        others = sorted((j for j in words if j != i), key=lambda j: -ratio(words[i], words[j]))
+        shown = [tools[j] for j in others[:_MOST_NEAR] if tools[j].name != tool.name]
+        asked = {"number of cases": count, "tool": _shown(tool)}
+        near = {"others": [_shown(other) for other in shown]}
+        text = json.dumps(asked | near, ensure_ascii=False, indent=1)
+        system = {"role": "system", "content": _PROMPT.read_text(encoding="utf-8")}
+        yield i, 1, [system, {"role": "user", "content": text}]
 
 
 def _shown(tool: Tool) -> Json:

@@ -9,23 +9,20 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from sgdx_dataset.io.json import parse_text
-from sgdx_llm.asking import ask, open_answers
+from sgdx_llm.asking import open_answers
 from sgdx_llm.options import SendingOptions, ServerOptions
-from sgdx_llm.requests import Request, RequestSettings, request_key, with_seed
 
-from .asking import settings_of
+from .asking import FunctionPlan
 from .data import ElementId, Json, Tool
 from .json_schema import NAME
 from .pool import KINDS, ElementPool, Pool
 from .predictions import read_calls
 
-# Words that differ from time to time need chance, and those of many parameters many tokens.
-_PARAMETERS: Json = {"temperature": 1.0, "max_tokens": 8192}
 _MOST_ATTEMPTS = 4  # times that a run asks about a tool whose words are refused
 _FUNCTION = "reword"
 _PROMPTS = Path(__file__).parent / "prompts"
@@ -68,29 +65,25 @@ def ask_model(
     `goal` is a file of ``prompts``. What an earlier run was answered is not asked again, and counts
     as an attempt if any word could be used. None where answers are missing still.
     """
-    server, sending = asked
-    settings, host = settings_of(server, model, _PARAMETERS)
     names, numbers = {tool.name for tool in tools.values()}, range(1, count + 1)
     rewordings = [ToolRewording(tool, i, names) for tool in tools.values() for i in numbers]
-    asked_times = 0
-    with open_answers(output) as answers:
+    plan = FunctionPlan(model, _TOOL, asked, lambda body: _elements_in(body) is not None)
+    with open_answers(output) as kept:
         for attempt in itertools.count():
             pending = [rewording for rewording in rewordings if rewording.missing()]
             has_words = any(rewording.words for rewording in rewordings)
-            if not pending or (attempt if has_words else asked_times) >= _MOST_ATTEMPTS:
+            if not pending or (attempt if has_words else plan.times) >= _MOST_ATTEMPTS:
                 break
-            plan = RewordPlan(pending, attempt, settings, host, goal)
-            requests = list(plan.requests())
-            if any(request.key not in answers for request in requests):
-                asked_times += 1
-                ask(plan, len(pending), answers, server, sending)
-            lines = [answers.get(request.key) for request in requests]
-            if missing := sum(line is None for line in lines):
-                again = "give the same command again to continue"
-                print(f"{missing} answers are missing: {again}", file=sys.stderr)
+            conversations = (
+                (f"{of.tool.id}|{of.number}|{attempt + 1}", of.number + 1000 * attempt,
+                 of.messages(goal))
+                for of in pending
+            )  # fmt: skip
+            answers = plan.answers(conversations, kept)
+            if answers is None:
                 return None
-            for rewording, line in zip(pending, lines):
-                rewording.accept((line or {})["body"])
+            for rewording, answer in zip(pending, answers):
+                rewording.accept(answer)
     pool: dict[ElementId, ElementPool] = {}
     for tool in tools.values():
         own = [rewording.words for rewording in rewordings if rewording.tool.id == tool.id]
@@ -194,38 +187,3 @@ def _elements_in(answer: Any) -> Any:
         return content["elements"] if isinstance(content, dict) else content
     except (ValueError, TypeError, LookupError, AttributeError):
         return None
-
-
-class RewordPlan:
-    """The requests of one attempt: for every rewording that lacks words, one."""
-
-    def __init__(
-        self,
-        rewordings: Sequence[ToolRewording],
-        attempt: int,
-        settings: RequestSettings,
-        host: str,
-        goal: str,
-    ) -> None:
-        """Take the attempt's number, from 0, and the server without credentials."""
-        self.rewordings, self.attempt, self.goal = rewordings, attempt, goal
-        self.settings, self.host = settings, host
-
-    def requests(self) -> Iterator[Request]:
-        """All requests, in order."""
-        for rewording in self.rewordings:
-            choice = self.settings.provider.chosen(_FUNCTION)
-            body = {
-                "model": self.settings.model,
-                **self.settings.fields({"tools": [_TOOL], "tool_choice": choice}),
-                "messages": rewording.messages(self.goal),
-            }
-            turn = rewording.number + 1000 * self.attempt
-            body = with_seed(body, turn, self.settings.provider.seed)
-            name = f"{rewording.tool.id}|{rewording.number}|{self.attempt + 1}"
-            key = request_key(body, self.host, turn)
-            yield Request(custom_id=name, body=body, key=key)
-
-    def is_unread(self, request: Request, body: Any) -> bool:
-        """Whether an answer has no words at all."""
-        return _elements_in(body) is None
