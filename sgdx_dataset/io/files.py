@@ -9,7 +9,7 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from glob import glob
 from itertools import chain
 from pathlib import Path
@@ -54,14 +54,16 @@ def read_file(path: Path) -> bytes:
 
 def open_input(path: Path) -> BinaryIO:
     """Open a file of any size, or a pipe, that a user names on a command line."""
-    from .waiting import waiting_for
-
     try:
         if path.is_char_device() or path.is_block_device():
             raise SgdxError(f"{path}: found a device, expected a file")
         note_read(path)
-        with waiting_for(str(path)) if path.is_fifo() else nullcontext():
-            return path.open("rb")
+        if path.is_fifo():
+            from .progress import lines_of_progress
+
+            with lines_of_progress(f"opening {path}"):
+                return path.open("rb")
+        return path.open("rb")
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror or error}") from None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.waiting import waiting_for
+from sgdx_dataset.io.progress import lines_of_progress
 
 from ..data import Tool
 from ..skills import read_front_matter
@@ -28,7 +28,7 @@ def import_skills(
     tools, places = list[Tool](), dict[str, Path]()
     for pattern in patterns:
         anchor = Path(pattern).anchor  # of a pattern that is no relative one
-        with waiting_for(f"the search for {pattern}"):
+        with lines_of_progress(f"looking for {pattern}"):
             paths = sorted(Path(anchor or ".").glob(pattern.removeprefix(anchor)))
         if not paths:
             raise SgdxError(f"skills: found no file {pattern!r}, expected SKILL.md of some skills")
