@@ -78,7 +78,7 @@ class SourceOptions(Source):
 
         paths = {name: of for of in self.variant for name in SAME_WORDS.get(of, ())}
         own = [of for of in self.variant if of not in SAME_WORDS]
-        for name, path in split_pairs("--variant", own):
+        for name, path in split_pairs("--variant", own, "NAME=PATH, control or repeat"):
             if name in paths:
                 found = f"found {name} twice, as {paths[name]} before"
                 raise SgdxError(f"--variant {name}={path}: {found}, expected each name once")

@@ -215,7 +215,7 @@ def prediction_paths(
                     others.append(path.stem)
     if others:
         names = escape_controls(", ".join(others))
-        advice = "to score a variant of your own, give --variant NAME=PATH"
+        advice = "to score a variant of your own, give --variant NAME=PATH, control or repeat"
         print(f"note: left out: {names}; {advice}", file=sys.stderr)
     return paths
 
