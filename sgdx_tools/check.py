@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from sgdx_dataset.io.console import escape_controls
 from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_eval.tables import print_line, table, terminal, to_terminal
@@ -37,10 +36,6 @@ RULES = {
     "same_words": "Two tools have the same description, which then tells nothing apart.",
     "no_words": "A tool has no description.",
 }
-_STOP_WORDS = frozenset(
-    "a an the this that of for to in on at by with from as is are be was if whether or and it its "
-    "user users your you what which who when where how".split()
-)
 
 
 class Finding(NamedTuple):
@@ -183,41 +178,6 @@ def _is_equal(said: str, own: object) -> bool:
         return said.casefold() == str(own).casefold()
 
 
-def words(text: str) -> set[str]:
-    """The words of a name or description that are not in every other one, without plural."""
-    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", text)
-    found = {part.lower() for part in parts} - _STOP_WORDS
-    return {w[:-1] if len(w) > 3 and w[-1] == "s" and w[-2] != "s" else w for w in found}
-
-
-def rivals(project: Project) -> list[tuple[str, str, float]]:
-    """Of each tool that cases expect, the tool whose words are nearest to what is said there.
-
-    The margin is the share of the right tool's words that is said, minus the rival's, a mean over
-    the cases. What a small margin costs was not measured.
-    """
-    own = {
-        i: set().union(*(words(f"{e.name} {e.description}") for e in tool.elements.values()))
-        for i, tool in project.tools.items()
-    }
-    margins: dict[str, dict[str, list[float]]] = {}
-    for case in project.cases:
-        texts = [m["content"] for m in case.messages if isinstance(m.get("content"), str)]
-        said = words(" ".join(texts[-2:]))
-        share = {i: len(of & said) / max(1, len(of)) for i, of in own.items()}
-        right = {call.name for call in case.expect or ()}
-        others = [i for i in case.tools or own if i not in right]
-        for i in right:
-            for other in others:
-                margins.setdefault(i, {}).setdefault(other, []).append(share[i] - share[other])
-    nearest = []
-    for i, of in margins.items():
-        mean = {other: sum(found) / len(found) for other, found in of.items()}
-        other = min(mean, key=lambda key: mean[key])
-        nearest.append((i, other, mean[other]))
-    return sorted(nearest, key=lambda pair: pair[2])
-
-
 def read_any_tools(source: str) -> Project:
     """The tools of a project, or of any source that `import` knows; a server's have no file."""
     path = Path(source)
@@ -233,7 +193,7 @@ def read_any_tools(source: str) -> Project:
 
 
 def show_check(project: Project, findings: Sequence[Finding]) -> None:
-    """Print the findings, and tools whose words are said less than another's."""
+    """Print the findings."""
     console = terminal()
     count = len(project.tools)
     print_line(f"{len(findings)} findings in {count} tools\n", console)
@@ -241,11 +201,6 @@ def show_check(project: Project, findings: Sequence[Finding]) -> None:
     if rows:
         heads = ["tool and part", "finding", "rule"]
         to_terminal(table("", heads, rows, heads), console)
-    if near := [pair for pair in rivals(project) if pair[2] <= 0]:
-        print_line("In their cases these tools' words are said less than a rival's:", console)
-        for tool, other, margin in near:
-            print_line(escape_controls(f"  {tool}: {other} ({100 * margin:+.0f} %)"), console)
-        print_line("What this costs was not measured.", console)
 
 
 def as_sarif(project: Project, findings: Sequence[Finding]) -> dict[str, Any]:

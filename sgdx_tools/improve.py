@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import remove
 from sgdx_eval.result import write_result
 from sgdx_eval.tables import interval, percent
 from sgdx_llm.estimate import token_counter
@@ -27,7 +28,7 @@ from .elements import Outcome, changed_elements, differences
 from .folder import with_variants, write_variant
 from .keys import FILE
 from .pool import Pool, distinct, new_pool
-from .predictions import drop_other_variants
+from .predictions import ANSWERS
 from .report import write_report
 from .scoring import Scored, score_files
 from .tables import short_words
@@ -58,7 +59,9 @@ def improve(project: Project, output: Path) -> int:
         """Ask for the calls of some cases under the original and other words; None if some lack."""
         of_step = with_variants(project, variants, cases)
         run = output / step
-        drop_other_variants(run, of_step)
+        for path in run.glob("*.jsonl"):  # under proposals that there are no longer
+            if path.name != ANSWERS and path.stem not in of_step.variants:
+                remove(path)
         files = ask_cases(of_step, asked, sending, run)
         return None if files is None else score_files(of_step, files)
 

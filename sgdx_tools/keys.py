@@ -85,7 +85,7 @@ class Model(Asking, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class NewWords(Asking, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Where other words come from: one of the first seven keys, with those of `asking`."""
+    """Where other words come from: one of the first six keys, with those of `asking`."""
 
     # A model, which words every tool `count` times. One that stands in `models` is asked at the
     # same server.
@@ -103,10 +103,6 @@ class NewWords(Asking, frozen=True, forbid_unknown_fields=True, kw_only=True):
     rivals: Literal["near", "assertive", "misleading", "same-name"] | None = None
     # The table of new words, `review.tsv`, from which a person has struck out bad ones.
     review: str | None = None
-    # Two translation models, there and back.
-    backtranslate: tuple[str, str] | None = None
-    # The two language codes, for translation models that know several languages.
-    languages: tuple[str, str] | None = None
     # Beside one of these or alone: five trivial edits of all descriptions, for what such words
     # cost.
     control: bool = False
@@ -134,7 +130,7 @@ def given_words(words: NewWords | None, by: str | None, count: int | None) -> Ne
     """What `variants` says, with WAY:WHAT or another number in place of what it has."""
     if by is not None:
         way, _, what = by.partition(":")
-        value: Any = what.split(",") if way == "backtranslate" else what or way == "control"
+        value: Any = what or way == "control"
         try:
             given = msgspec.convert({way: value} if value else {}, NewWords)
             given.way()
@@ -149,7 +145,7 @@ def given_words(words: NewWords | None, by: str | None, count: int | None) -> Ne
     return words if count is None else replace(words, count=count)
 
 
-WAYS = ("model", "pool", "file", "tools", "rivals", "review", "backtranslate")
+WAYS = ("model", "pool", "file", "tools", "rivals", "review")
 
 
 class Tools(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"as_": "as"}):

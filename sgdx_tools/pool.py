@@ -17,12 +17,10 @@ from sgdx_dataset.io.files import read_input
 from sgdx_dataset.io.json import first_repeated, parse_json
 from sgdx_dataset.rewording.compose import nearest_first
 from sgdx_dataset.rewording.distances import description_distance, name_distance
-from sgdx_dataset.rewording.phrases import identifier, one_line, phrase
-from sgdx_dataset.rewording.translations import read_settings, translate_round_trip
 from sgdx_llm.options import SendingOptions, ServerOptions
 
 from .data import ElementId, Project, Tool, ToolWords, Variant, Words
-from .json_schema import NAME, check_name
+from .json_schema import check_name
 from .keys import NewWords
 
 
@@ -91,11 +89,8 @@ def new_pool(project: Project, words: NewWords, output: Path, goal: str) -> tupl
         if found is None:
             return None
         pool = found
-    elif way == "pool":
-        pool, made_by = read_pool(Path(what), tools), f"pool:{Path(what).name}"
     else:
-        made_by = f"backtranslate:{','.join(what)}"
-        pool = backtranslated(tools, what, words.count, output, words.languages)
+        pool, made_by = read_pool(Path(what), tools), f"pool:{Path(what).name}"
     if words.keep_names:
         pool = {element: ElementPool((), part.description) for element, part in pool.items()}
     return pool, made_by
@@ -110,50 +105,6 @@ def _server(project: Project, model: str) -> tuple[ServerOptions, SendingOptions
     if same and (keys.variants is None or keys.variants.base_url is None):
         return project.file.options("models", same[0])
     return project.file.options("variants" if keys.variants else "asking")
-
-
-def backtranslated(
-    tools: Mapping[str, Tool],
-    translators: tuple[str, str],
-    count: int,
-    output: Path,
-    languages: Sequence[str] | None = None,
-) -> dict[ElementId, ElementPool]:
-    """Paraphrases by translating names and descriptions ``count`` times to a language and back.
-
-    Two models translate, there and back; they are sampled where they translate several times.
-    Unfinished translations are kept in the output folder.
-    """
-    elements = {i: tool.elements for i, tool in tools.items()}
-    texts = {
-        text: None
-        for of_tool in elements.values()
-        for element in of_tool.values()
-        for text in (phrase(element.name), one_line(element.description))
-        if any(character.isalpha() for character in text)
-    }
-    rounds = []
-    batches = [output / f".backtranslate-{seed}.partial.jsonl" for seed in range(count)]
-    for seed, unfinished in enumerate(batches):
-        settings = read_settings(
-            **dict(zip(("forward", "backward"), translators)),
-            languages=languages,
-            sample=count > 1,
-            seed=seed,
-        )
-        rounds.append(translate_round_trip(list(texts), settings, unfinished))
-    for unfinished in batches:
-        unfinished.unlink(missing_ok=True)  # which has our header
-    pool = {}
-    for i, of_tool in elements.items():
-        for path, element in of_tool.items():
-            name, description = phrase(element.name), one_line(element.description)
-            names = [identifier(r[name].text, element.name) for r in rounds if name in r]
-            descriptions = [r[description].text for r in rounds if description in r]
-            new_names = [n for n in dict.fromkeys(names) if n != element.name and NAME.fullmatch(n)]
-            new = [d for d in dict.fromkeys(descriptions) if d != description and d.strip()]
-            pool[i, path] = ElementPool(tuple(new_names), tuple(new))
-    return pool
 
 
 def compose_variants(

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.files import remove
 from sgdx_dataset.io.json import check_value, parse_json
 from sgdx_eval.predictions import NO_HEADER, Header, numbered, read_prediction_lines
 from sgdx_llm.answers import calls_said
@@ -95,13 +94,6 @@ def read_prediction_file(path: Path, project: Project) -> PredictionFile:
             raise SgdxError(f"{where}: variant is {prediction.variant!r}, expected {path.stem!r}")
         predictions.append((where, prediction))
     return PredictionFile(header, by_run(predictions, project, str(path)))
-
-
-def drop_other_variants(folder: Path, project: Project) -> None:
-    """Remove our predictions under variants that the tools no longer have; answers are kept."""
-    for path in folder.glob("*.jsonl"):
-        if path.name != ANSWERS and path.stem not in project.variants:
-            remove(path)
 
 
 def predictions_from_rows(rows: Iterable[Any], project: Project) -> dict[str, PredictionFile]:

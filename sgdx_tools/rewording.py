@@ -1,4 +1,4 @@
-"""New variants: by a model, of a pool, by translation, or from a file."""
+"""New variants: by a model, of a pool, or from a file."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def new_variants(
             answers = output / "answers.jsonl"
             hint = f"; what the model said is in {answers}" if answers.exists() else ""
             raise SgdxError(f"{way} {what}: found no new words for any tool, expected some{hint}")
-        if way in ("model", "backtranslate"):
+        if way == "model":
             from .review import write_review
 
             for path in write_review(output, tools, pool, made_by):

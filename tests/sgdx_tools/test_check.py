@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from sarif.loader import load_sarif_file
 
-from sgdx_tools.check import RULES, find, rivals
-from sgdx_tools.data import Case, ExpectedCall, Json, Project, Tool
-from sgdx_tools.folder import read_project, write_project
+from sgdx_tools.check import RULES, find
+from sgdx_tools.data import Json, Project, Tool
 from sgdx_tools.values import why_no_call_fits
 
-from .conftest import Capture, command, objects, user
+from .conftest import Capture, command, objects
 
 
 def described(text: str, is_required: bool = False, **schema: Any) -> Tool:
@@ -113,31 +112,6 @@ def test_schemas_that_branch_without_end_take_no_time() -> None:
     assert why_no_call_fits({"type": "object", "required": ["a"], **branch}) == ""
 
 
-TOOLS = (
-    Tool("book", "Book a table", objects(arg1={"description": "City of the meal"},
-                                         when={"description": "When"})),
-    Tool("reserve_table", "Reserve a table in a city", objects(city={"description": "Its town"})),
-)  # fmt: skip
-CASES = (
-    Case("a", (user("Reserve a table in the city"),), (ExpectedCall("book", {"when": "x"}),)),
-    Case("b", (user("Bye"),), None),
-)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    write_project(tmp_path / "api", TOOLS, CASES)
-    return tmp_path / "api"
-
-
-def test_a_rival_whose_words_are_said_more_is_named(folder: Path, capsys: Capture) -> None:
-    ((tool, other, margin),) = rivals(read_project(folder))
-    assert (tool, other) == ("book", "reserve_table") and margin < 0
-    assert command("check", folder) == 0
-    assert "book: reserve_table (" in capsys.readouterr().out
-    assert command("check", folder / "nowhere") == 2
-
-
 WORDS = {"a": "A number", "b": "The list of guests"}
 SCHEMA = objects(**{name: {"type": "string", "description": text} for name, text in WORDS.items()})
 PARAMETERS = [
@@ -187,7 +161,7 @@ def test_the_status_is_that_of_the_rules_that_are_to_fail(tmp_path: Path) -> Non
     assert command("check", file, "--fail-on", "no_words") == 0
     assert command("check", file, "--fail-on", "contradicton") == 2
     assert command("check", file, "--sarif", file) == 2
-    assert command("check") == 2
+    assert command("check") == command("check", tmp_path / "nowhere") == 2
     assert file.read_bytes() == before
     for content in ("null", "[1]", '{"tools": 3}', "{"):
         file.write_text(content)
