@@ -29,7 +29,7 @@ TRACKERS = ("t5dst", "sgd_baseline", "sgp_dst", "onepass", "t2g2")
 # Of four submodels one is enough here; combine has the most parts.
 PART = {"sgp_dst": ("--task", "combine")}
 # Programs that run a few times are not worth the compiler's best.
-QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+QUICK = "--xla_backend_optimization_level=1 --xla_llvm_disable_expensive_passes=true"
 XLA = {"PJRT_DEVICE": "CPU", "XLA_FLAGS": QUICK}
 FEW: Any = {
     "optimizer": "adamw", "learning_rate": 0.001, "epsilon": 1e-3, "batch_size": 8,
