@@ -83,5 +83,5 @@ def test_a_random_model_says_nothing_that_can_be_read(
     assert metric([*words, "--output", str(run / "scores.json")]) == 0
     scores = json.loads((run / "scores.json").read_text())
     for variant in ("original", "v5"):
-        counts = scores["predictions"][variant]["counts"]
+        counts = scores["systems"][variant]["counts"]
         assert counts["unread"] == counts["requests"] > 0
