@@ -8,12 +8,11 @@ they are written: ``find_harbour`` is one anywhere, ``search`` only in quotes or
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 
 from .data import Tool, Variant
 
 _IS_NAME = re.compile(r"\w*(?:[a-z0-9][A-Z]|[_\d-])[\w-]*")  # which no other word looks like
-Text = Callable[[str], str]
 
 
 class Mentions:
@@ -24,7 +23,6 @@ class Mentions:
         self._own: dict[str, dict[str, str]] = {}
         new_names: dict[str, set[str]] = {}
         self._current: set[str] = set()  # names that there are under the variant
-        self._texts: dict[str | None, Text] = {}
         for i, tool in tools.items() if variant.tools else ():
             words = variant.tools.get(i)
             new = (words.name if words else None) or tool.name
@@ -42,20 +40,26 @@ class Mentions:
                 self._current |= found
             self._own[i] = _changed(of_tool)
         self._all = _changed(new_names)
+        # One pattern for all tools, since it takes long to compile where there are thousands.
+        self._names = _finding({*self._all}.union(*self._own.values()))
 
     def __bool__(self) -> bool:
         return bool(self._all) or any(self._own.values())
 
     def in_text(self, text: str, tool: str | None = None) -> str:
         """A text in the new names, perhaps of a tool, whose own arguments go first."""
-        if tool not in self._texts:
-            self._texts[tool] = _replacing(self._all | self._own.get(tool or "", {}))
-        return self._texts[tool](text)
+        own = self._own.get(tool or "", {})
+        return self._names.sub(lambda old: own.get(old[0]) or self._all.get(old[0], old[0]), text)
 
     def in_new_text(self, text: str, tool: str) -> str:
         """A text that the variant gives, in which only names that are gone are old ones."""
-        names = self._all | self._own.get(tool, {})
-        return _replacing({old: n for old, n in names.items() if old not in self._current})(text)
+        own, kept = self._own.get(tool, {}), self._current
+        return self._names.sub(
+            lambda old: (
+                old[0] if old[0] in kept else own.get(old[0]) or self._all.get(old[0], old[0])
+            ),
+            text,
+        )
 
 
 def _changed(names: Mapping[str, set[str]]) -> dict[str, str]:
@@ -63,14 +67,13 @@ def _changed(names: Mapping[str, set[str]]) -> dict[str, str]:
     return {old: next(iter(new)) for old, new in names.items() if len(new) == 1 and {old} != new}
 
 
-def _replacing(names: Mapping[str, str]) -> Text:
-    """What puts new names into a text, in place of whole old ones."""
-    if not names:
-        return lambda text: text
+def _finding(names: Collection[str]) -> re.Pattern[str]:
+    """What finds whole names in a text; nothing where there are none."""
     longest = [*map(re.escape, sorted(names, key=len, reverse=True))]
+    if not longest:
+        return re.compile(r"(?!)")
     clear = "|".join(name for name in longest if _IS_NAME.fullmatch(name.replace("\\", "")))
     every = "|".join(longest)
     forms = [rf"(?<![\w-])(?:{clear})(?![\w-])"] if clear else []
     forms.append(rf"(?<=[`'\"])(?:{every})(?=[`'\"])|(?<![\w-])(?:{every})(?=\()")
-    pattern = re.compile("|".join(forms))
-    return lambda text: pattern.sub(lambda found: names[found[0]], text)
+    return re.compile("|".join(forms))
