@@ -33,18 +33,12 @@ _PARQUET: dict[str, Any] = {
 }
 
 
-def build(release: Release, output: Path, repo_id: str = "YOU/sgdx") -> Path:
-    """Write a dataset repository with all configs that the release has into a new folder.
-
-    ``v3`` has dialogues, ``v3-frames`` frame rows, and ``v3-questions`` those of the test split as
-    questions in plain text. Each is ``data/CONFIG/SPLIT-00000-of-00001.parquet``.
-    """
-    return Path(push(lambda: release, repo_id, UploadOptions(output=output)))
-
-
 def push(opened: Callable[[], Release], repo_id: str, options: UploadOptions) -> str | Path:
     """Build a dataset repository and upload it to the Hub as the user who is logged in.
 
+    It has all configs of the release. ``v3`` has dialogues, ``v3-frames`` frame rows, and
+    ``v3-questions`` those of the test split as questions in plain text. Each is
+    ``data/CONFIG/SPLIT-00000-of-00001.parquet``. With an output, it is written there instead.
     The release is opened, or downloaded, once the Hub can take it.
     """
     place = Place(repo_id, "dataset", "dataset", options, tag=f"v{VERSION}")

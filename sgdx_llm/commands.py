@@ -61,7 +61,8 @@ def predict(
     from .predictions import format_counts, header
 
     sending.check(request.prices)
-    if len(given := _given(estimate=estimate, requests=requests, collect=bool(collect))) > 1:
+    ways = {"--estimate": estimate, "--requests": requests, "--collect": collect}
+    if len(given := [name for name, is_given in ways.items() if is_given]) > 1:
         raise SgdxError(f"found {' and '.join(given)}, expected one of them")
     if given and command:
         raise SgdxError(f"found {given[0]} and --command, expected one of them")
@@ -71,7 +72,7 @@ def predict(
         from .estimate import print_estimates, token_counter
 
         count_tokens, counter = token_counter()
-        print_estimates(estimated(plan, count_tokens), counter, request.prices, as_json=False)
+        print_estimates(estimated(plan, count_tokens), counter, request.prices)
         return 0
     if files.output is None:
         raise SgdxError("found no --output, expected the folder of the predictions")
@@ -95,11 +96,6 @@ def predict(
             return 0
         ask(plan, plan.count(), answers, request, sending, command)
         return _write(plan, answers, files.output, request)
-
-
-def _given(**flags: bool) -> list[str]:
-    """The options that are given, of several."""
-    return [f"--{name}" for name, is_given in flags.items() if is_given]
 
 
 @ask.command

@@ -86,19 +86,12 @@ def body_tokens(body: Json, count: TokenCounter) -> int:
     return total
 
 
-def print_estimates(
-    estimates: Sequence[Json], counter: str, price: Price | None, as_json: bool
-) -> None:
-    """Print estimates as a table or as JSON."""
-
+def print_estimates(estimates: Sequence[Json], counter: str, price: Price | None) -> None:
+    """Print estimates as a table."""
     costs: list[Json] = [
         {"cost": price.cost({"in": one["tokens_in"], "out": one["tokens_out"]})} if price else {}
         for one in estimates
     ]
-    if as_json:
-        rounded = [{key: round(cost, 4) for key, cost in found.items()} for found in costs]
-        print(json.dumps([one | cost for one, cost in zip(estimates, rounded)], indent=1))
-        return
     estimates = [one | cost for one, cost in zip(estimates, costs)]
     total: Json = {"variant": "all", "longest": max(one["longest"] for one in estimates)}
     for key in ("requests", "repeated", "tokens_in", "tokens_out", "cost"):

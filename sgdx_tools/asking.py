@@ -99,7 +99,7 @@ def show_estimate(project: Project, asked: AskOptions) -> None:
             answer = json.dumps(made, ensure_ascii=False) if made else ""
             answered.append((request.key, request.body, answer))
         estimates.append(estimate_variant(name, answered, count_tokens, counted_keys))
-    print_estimates(estimates, counter, asked.prices, False)
+    print_estimates(estimates, counter, asked.prices)
 
 
 def _tell_left_out(project: Project) -> None:

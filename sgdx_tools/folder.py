@@ -19,8 +19,7 @@ from sgdx_metric.variants import ORIGINAL
 from .data import Case, ExpectedCall, Json, Project, Source, Tool, ToolWords, Variant, Words
 from .json_schema import Layout, check_name
 from .renaming import WordedTools
-from .values import fault as no_valid_call
-from .values import with_plain_alternatives, without_null
+from .values import why_none_is_right, with_plain_alternatives
 
 TOOLS, CASES, VARIANTS, SOURCE = "tools.json", "cases.jsonl", "variants", "source.json"
 _MADE_BY, _VERSION, _MENTIONS = "$made_by", "$tools", "$mentions"
@@ -64,7 +63,7 @@ def with_variants(
                     why = f"there is no tool {call.name}"
                 else:
                     tool = worded.tool(call.name)
-                    why = _why_none_is_right(case, new, tool)
+                    why = why_none_is_right(new.arguments, tool, case.extra == "refuse")
                     why = why and f"{new.name}: {why}"
                 if why:
                     gone.setdefault(name, {}).setdefault(case.id, why)
@@ -197,16 +196,9 @@ def check_case(case: Case, tools: Mapping[str, Tool], where: str) -> None:
             known = f"expected one of {', '.join(ids)}"
             raise SgdxError(f"{where}: {place}: {name!r} is no tool of the case, {known}")
     for call in case.expect or ():
-        if why := _why_none_is_right(case, call, tools[call.name]):
+        is_whole = case.extra == "refuse"
+        if why := why_none_is_right(call.arguments, tools[call.name], is_whole):
             raise SgdxError(f"{where}: expect: {call.name}: {why}")
-
-
-def _why_none_is_right(case: Case, call: ExpectedCall, tool: Tool) -> str:
-    """Why no valid call of a tool is the expected one; empty where one can be."""
-    is_whole = case.extra == "refuse"
-    why = no_valid_call(call.arguments, tool, is_whole)
-    # Null stands for an argument that is left out, also where the schema does not allow null.
-    return why and no_valid_call(without_null(call.arguments), tool, is_whole) and why
 
 
 # ---- variants

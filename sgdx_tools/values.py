@@ -272,6 +272,15 @@ def as_expected(made: Any) -> Any:
     return inner
 
 
+def why_none_is_right(expected: Json, tool: Tool, is_whole: bool = True) -> str:
+    """`fault` of expected arguments, where null stands for one that is left out.
+
+    That is so also where the schema does not allow null.
+    """
+    why = fault(expected, tool, is_whole)
+    return why and fault(without_null(expected), tool, is_whole) and why
+
+
 def without_null(expected: Any) -> Any:
     """Expected arguments without those that are null, at any depth; matchers stay."""
     if isinstance(expected, list):

@@ -19,8 +19,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import decode_json
 
 from ..data import ABSENT, ANY_OF, Case, ExpectedCall, Json, Tool
-from ..values import fault as why_invalid
-from ..values import without_null
+from ..values import why_none_is_right
 from .collection import Collection
 from .dialects import plain_schema
 
@@ -130,9 +129,7 @@ def _add_case(
     id_of = {function.name: tool for tool, function in zip(ids, question.function)}
     expect = tuple(ExpectedCall(id_of[name], arguments) for name, arguments in calls)
     for call in expect:
-        tool = collection.tools[call.name]
-        why = why_invalid(call.arguments, tool)
-        if why and why_invalid(without_null(call.arguments), tool):  # null is an absent argument
+        if why := why_none_is_right(call.arguments, collection.tools[call.name]):
             return f"its answer for {call.name} fits no schema: {why}"
     messages = tuple(question.question[0])
     collection.cases.append(Case(question.id, messages, expect if answer else None, tuple(ids)))

@@ -13,11 +13,12 @@ import yaml
 from huggingface_hub import DatasetCard
 
 from sgdx_dataset import CONFIGS, SgdxError, frames, load
-from sgdx_dataset.build import build
+from sgdx_dataset.build import push
 from sgdx_dataset.card import write_card
 from sgdx_dataset.columns import DIALOGUE_COLUMNS, FRAME_COLUMNS
+from sgdx_dataset.options import UploadOptions
 from sgdx_dataset.questions import question_table
-from sgdx_dataset.release import open_release
+from sgdx_dataset.release import Release, open_release
 
 from ..conftest import Run
 from ..hub import TOKEN, Hub, card_errors
@@ -43,6 +44,10 @@ assert list(tagged) == list(rows)
 configs = [get_dataset_config_names(name) for name in (place, "you/sgdx")]
 print(json.dumps([out, configs, rows[-1]]))
 """
+
+
+def build(release: Release, output: Path) -> Path:
+    return Path(push(lambda: release, "YOU/sgdx", UploadOptions(output=output)))
 
 
 @pytest.fixture(scope="module")

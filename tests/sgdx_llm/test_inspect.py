@@ -185,12 +185,14 @@ def test_a_built_repository_is_evaluated_from_the_hub(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
     from inspect_ai.log import list_eval_logs, read_eval_log
 
-    from sgdx_dataset.build import build
+    from sgdx_dataset.build import push
+    from sgdx_dataset.options import UploadOptions
     from sgdx_dataset.release import open_release
 
     from ..hub import Repository, serve
 
-    built = build(open_release("sample"), tmp_path / "built")
+    options = UploadOptions(output=tmp_path / "built")
+    built = Path(push(lambda: open_release("sample"), "YOU/sgdx", options))
     paths = [path for path in built.rglob("*") if path.is_file()]
     rows = pq.read_table(built / "data/v3-questions/test-00000-of-00001.parquet").to_pylist()
     with serve() as hub:
