@@ -237,6 +237,9 @@ def write_json(target: Path, value: Any, renews: bool = False) -> None:
 @contextmanager
 def run_folder(folder: Path) -> Iterator[None]:
     """Keep a list in a folder of what is written into it, so that nothing else is ever replaced."""
+    # All folders below would be of that run.
+    if _plain(folder) in (Path(folder.absolute().anchor), Path.home()):
+        raise SgdxError(f"{folder}: found the folder of all others, expected one for this run")
     is_new = not folder.exists()
     if _run_of(folder / _WRITTEN) is not None:
         yield

@@ -169,6 +169,15 @@ def test_keys_are_taken_out_of_texts_and_of_nothing_else(
         assert (tmp_path / "binary").read_bytes() == binary
 
 
+@pytest.mark.parametrize("folder", [Path("/"), Path("/usr/.."), Path.home()])
+def test_the_root_and_a_home_are_no_run_folder(folder: Path) -> None:
+    """Files of everybody below would be taken for those of the run."""
+    before = set(folder.iterdir())
+    with pytest.raises(SgdxError, match=f"^{re.escape(str(folder))}: "), run_folder(folder):
+        pass
+    assert set(folder.iterdir()) == before
+
+
 def test_a_run_folder_knows_its_files_by_any_path(tmp_path: Path) -> None:
     """What is there is replaced and removed only if it is as it was written."""
     run, again = tmp_path / "run", tmp_path / "run" / ".." / "run"
