@@ -87,7 +87,7 @@ def copies(
         Say this: gold (what the corpus says), derived (sentences made from the schemas'
         descriptions), templates (hand-written ones, of --templates), or empty (nothing).
     output
-        Write CONFIG.jsonl for each variant into this folder.
+        Write VARIANT.jsonl for each variant into this folder.
     templates
         Read the templates for --system templates from this folder. It has <Service>.tsv files in
         T2G2's format.

@@ -184,7 +184,7 @@ def generate(
     output: Path,
     single: Path | None = None,
 ) -> list[Path]:
-    """Write a system's responses to all turns as `CONFIG.jsonl` for each config."""
+    """Write a system's responses to all turns as `VARIANT.jsonl` for each config."""
     references = turns_of(data.release, data.split)
     paths = []
     for config in configs:

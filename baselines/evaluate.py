@@ -26,7 +26,7 @@ def evaluate(
 ) -> None:
     """Predict under every variant, and score the result.
 
-    The output folder then holds predictions/CONFIG.jsonl for each variant, scores.json and
+    The output folder then holds predictions/VARIANT.jsonl for each variant, scores.json and
     run.json. It may be the folder of a training. In that case 'sgdx publish' shows the scores on
     the model's card. To resume a run that was killed, give the same command again. To predict with
     several processes: accelerate launch -m sgdx_cli evaluate.

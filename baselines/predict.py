@@ -66,14 +66,14 @@ def predict(
 ) -> None:
     """Predict states, or what the system says, under every variant.
 
-    The output folder then holds CONFIG.jsonl for each variant. Existing files are kept if model and
-    data are the same. To resume a run that was killed, give the same command again. To predict with
-    several processes: accelerate launch -m sgdx_cli predict.
+    The output folder then holds VARIANT.jsonl for each variant. Existing files are kept if model
+    and data are the same. To resume a run that was killed, give the same command again. To predict
+    with several processes: accelerate launch -m sgdx_cli predict.
 
     Parameters
     ----------
     output
-        Write CONFIG.jsonl for each variant into this folder.
+        Write VARIANT.jsonl for each variant into this folder.
     quiet
         Do not print the paths of the files.
     tracker_options
@@ -133,7 +133,7 @@ def make_request(
 
 
 def write_predictions_of(request: Request, output: Path) -> bool:
-    """Write ``CONFIG.jsonl`` for each config; returns whether this is the first process."""
+    """Write ``VARIANT.jsonl`` for each config; returns whether this is the first process."""
     from .system import is_trainable, recorded_settings
 
     system_class = request.system_class

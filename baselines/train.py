@@ -39,7 +39,7 @@ Record = dict[str, Any]
 def train(
     data: Source = ANY,
     *,
-    config: Annotated[str, Parameter(metavar="RECIPE")],
+    recipe: Annotated[str, Parameter(metavar="RECIPE")],
     set: Annotated[Sequence[str], EACH, Parameter(metavar="KEY=VALUE")] = (),
     output: Path | None = None,
     seed: Annotated[int | None, Parameter(validator=Number(gte=0, lt=2**32))] = None,
@@ -52,11 +52,11 @@ def train(
     """Train a tracker or a generator from a recipe.
 
     Ctrl-C keeps a checkpoint, from which --resume goes on. To train with several processes:
-    accelerate launch -m sgdx_cli train --config RECIPE.
+    accelerate launch -m sgdx_cli train --recipe RECIPE.
 
     Parameters
     ----------
-    config
+    recipe
         Train with this recipe: a YAML file, or TRACKER/NAME for a recipe of this package, as in
         onepass/smoke.
     set
@@ -80,7 +80,7 @@ def train(
     push_to_hub
         At the end, push the model with the best score on dev to this repository, YOU/NAME.
     """
-    path = find_recipe(config)
+    path = find_recipe(recipe)
     settings = read_recipe(path, set)
     if seed is not None:
         settings = msgspec.structs.replace(settings, seed=seed)

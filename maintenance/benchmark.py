@@ -132,7 +132,7 @@ def commands(source: str, folder: Path) -> list[Measure]:
 
     def time_prepare() -> float:
         with tempfile.TemporaryDirectory(dir=folder) as cache:
-            prepare = ["prepare", "--source", source, "--cache-dir", cache, "--config", *CONFIGS]
+            prepare = ["prepare", "--source", source, "--cache-dir", cache, "--variant", *CONFIGS]
             return process_seconds("-m", "sgdx_cli", *prepare)[0]
 
     def time_json() -> float:

@@ -195,7 +195,7 @@ def gold(variant: str, *columns: str) -> list[Json]:
 
 def damaged_release(folder: Path, variant: str) -> None:
     """Write the dialogues of a variant in the release's layout, with damaged states."""
-    run("sgdx_dataset export --source sample --split test --config", variant, "--output", folder)
+    run("sgdx_dataset export --source sample --split test --variant", variant, "--output", folder)
     for path in folder.glob("test/dialogues_*.json"):
         dialogues = read(path)
         frames = [f for dialogue in dialogues for turn in dialogue["turns"] for f in turn["frames"]]
@@ -303,8 +303,8 @@ def contents(folder: Path) -> dict[str, str]:
 def files(folder: Path) -> Json:
     """Exports, a build, rows, statistics and a subset of the sample."""
     dataset = {
-        "export v3": "export --config v3",
-        "export original": "export --config original",
+        "export v3": "export --variant v3",
+        "export original": "export --variant original",
         "build": "push YOU/sgdx",
         "frames": "export frames --split test",
         "turns": "export turns --split test",
@@ -330,7 +330,7 @@ def trained(folder: Path) -> Json:
 
     def predict(model: Path) -> dict[str, str]:
         output = folder / "predictions" / model.name
-        options = ("--dialogues", chosen, "--config", "original", "v3", "--output", output)
+        options = ("--dialogues", chosen, "--variant", "original", "v3", "--output", output)
         run("baselines.predict --source sample --model", model, *options)
         return predicted(output)
 
@@ -339,7 +339,7 @@ def trained(folder: Path) -> Json:
         model = folder / f"{path.parents[1].name}-{path.stem}"
         recipe = model.with_suffix(".yaml")
         recipe.write_text(yaml.safe_dump(eight_steps(yaml.safe_load(path.read_text()), folder)))
-        run("baselines.train --source sample --config", recipe, "--output", model)
+        run("baselines.train --source sample --recipe", recipe, "--output", model)
         files = [
             file
             for file in sorted(model.rglob("*.safetensors"))

@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from cyclopts import App
 
 from .io.errors import SgdxError
-from .options import Dialogues, NewFolder, SourceOptions, Split, UploadOptions
+from .options import (
+    Dialogues,
+    NewFolder,
+    Source,
+    SourceOptions,
+    Split,
+    UploadOptions,
+    VariantOptions,
+)
 
 if TYPE_CHECKING:
     from .release import Release
 
-ALL, PUBLIC = SourceOptions(), UploadOptions()
+SOURCE, ALL, ANY, PUBLIC = Source(), SourceOptions(), VariantOptions(), UploadOptions()
 
 
 # ---- bringing rows to where they are used
 
 
-def prepare(
-    data: SourceOptions = ALL, *, config: Sequence[str] = (), cache_dir: Path | None = None
-) -> None:
+def prepare(data: VariantOptions = ANY, *, cache_dir: Path | None = None) -> None:
     """Make load_dataset("sgdx", "v3") work on this machine.
 
     It fills the Hugging Face cache.
 
     Parameters
     ----------
-    config
-        Prepare these configs. Default: all that the source has.
     cache_dir
         Use this cache folder, which load_dataset takes as cache_dir. Default: the user's Hugging
         Face cache.
@@ -42,7 +45,7 @@ def prepare(
 
     cache = cache_folder(cache_dir)
     release = data.open(cache)
-    configs = config or release.configs()
+    configs = data.chosen(release.configs())
     before = {folder.name for folder in cache.glob("sgdx/*")}
     source_before = remembered_source(cache) if before else None
     print(*prepare(release, configs, cache_dir), sep="\n")
@@ -113,44 +116,40 @@ def push(repo_id: str, /, data: SourceOptions = ALL, upload: UploadOptions = PUB
 def export(
     kind: Literal["dialogues", "frames", "turns"] = "dialogues",
     /,
-    data: SourceOptions = ALL,
+    data: VariantOptions = ANY,
     *,
     output: Path,
-    config: Sequence[str] = (),
     split: Split | None = None,
     dialogues: Dialogues = None,
 ) -> None:
-    """Write configs as JSON in the release's layout, or their rows as Parquet.
+    """Write a variant as JSON in the release's layout, or rows of variants as Parquet.
 
     Parameters
     ----------
     kind
-        Write dialogues as the release has them, frames, which trackers and scores read, or turns,
-        which generators read.
+        Write dialogues of one variant as the release has them, frames, which trackers and scores
+        read, or turns, which generators read.
     output
-        Write the folders train, dev and test into this folder, or one file CONFIG.parquet for each
-        config. None of them may exist yet.
-    config
-        Export these configs: original, v1 to v5, backtrans, or a NAME of --variant. Dialogues are
-        of one. Default of rows: original, those of v1 to v5 that the source has, and each
-        --variant.
+        Write the folders train, dev and test into this folder, or one file VARIANT.parquet for each
+        variant. None of them may exist yet.
     split
         Export this split. Default of dialogues: all.
     """
     if not split and (dialogues or kind != "dialogues"):
         what = "--dialogues" if dialogues else kind
         raise SgdxError(f"{what}: found no --split, expected the split that it is of")
-    if kind == "dialogues" and len(config) != 1:
-        found = ", ".join(config) or "none"
-        raise SgdxError(f"--config: found {found}, expected the one that is exported")
+    configs = data.chosen([*data.own_variants])
+    if kind == "dialogues" and len(configs) != 1:
+        found = ", ".join(configs) or "none"
+        raise SgdxError(f"--variant: found {found}, expected the one that is exported")
     from .export import export, write_rows
 
     release = data.open()
     ids = _dialogue_ids(release, split, dialogues)
     if kind == "dialogues":
-        print(*export(release, config[0], output, [split] if split else None, ids), sep="\n")
+        print(*export(release, configs[0], output, [split] if split else None, ids), sep="\n")
     elif split:
-        configs = config or release.scored_variants()
+        configs = data.chosen(release.scored_variants())
         print(*write_rows(kind, release, split, configs, output, ids), sep="\n")
 
 
@@ -182,9 +181,7 @@ def stats(data: SourceOptions = ALL, *, json: Path | None = None) -> None:
     stats(data.open(), json)
 
 
-def subset(
-    data: SourceOptions = ALL, *, split: Split, count: int, output: Path, seed: int = 1
-) -> None:
+def subset(data: Source = SOURCE, *, split: Split, count: int, output: Path, seed: int = 1) -> None:
     """Choose a small sample of a split's dialogues.
 
     All services have their share in it.
@@ -213,10 +210,9 @@ def subset(
 def show(
     dialogue_id: str | None = None,
     /,
-    data: SourceOptions = ALL,
+    data: VariantOptions = ANY,
     *,
     split: Split | None = None,
-    config: Sequence[str] = (),
     all: bool = False,
     html: Path | None = None,
     schema: str | None = None,
@@ -233,24 +229,21 @@ def show(
     split
         Take the dialogue from this split. Default: the last of test, validation and train that has
         it.
-    config
-        Show these variants. Default: original and each --variant; without --variant, original and
-        the last of v1 to v5.
     all
-        Show all variants: original, v1 to v5 and each --variant.
+        Show all variants. Default: original and those of your own, or else the last of v1 to v5.
     html
         Also write a web page to this file. The page needs no other file.
     schema
         Print all words of this service as a rewording file, instead of a dialogue. Edit the file
         and give it as --variant NAME=FILE.
     """
-    if schema and (dialogue_id or config or all or split or data.variant or html):
+    if schema and (dialogue_id or all or split or data.variant or html):
         raise SgdxError(
             "--schema: found options of a dialogue too, expected it with --source alone, because "
             "it prints the original words of a service"
         )
-    if config and all:
-        raise SgdxError("--all: found --config too, expected one of them")
+    if data.names and all:
+        raise SgdxError("--all: found --variant too, expected one of them")
     from .show import show, words_of_service
 
     release = data.open()
@@ -259,7 +252,7 @@ def show(
         return
     reworded = release.scored_variants()[1:]
     shown = reworded if all else list(release.own_variants) or reworded[-1:]
-    show(release, dialogue_id, list(config) or ["original", *shown], split, html)
+    show(release, dialogue_id, data.chosen(["original", *shown]), split, html)
 
 
 # ---- making new variants
@@ -269,7 +262,7 @@ reword = App(name="reword", help="Make new variants of the schemas.")
 
 @reword.command
 def compose(
-    data: SourceOptions = ALL,
+    data: Source = SOURCE,
     *,
     pool: Path,
     output: NewFolder,
@@ -297,7 +290,7 @@ def compose(
 
 @reword.command
 def corrupt(
-    data: SourceOptions = ALL,
+    data: Source = SOURCE,
     *,
     output: NewFolder,
     variants: int = 3,
@@ -321,7 +314,7 @@ def corrupt(
 
 @reword.command
 def backtranslate(
-    data: SourceOptions = ALL,
+    data: Source = SOURCE,
     *,
     output: Path,
     forward: str | None = None,

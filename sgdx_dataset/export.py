@@ -72,7 +72,7 @@ def write_rows(
     output: Path,
     dialogue_ids: Sequence[str] | None = None,
 ) -> list[Path]:
-    """Write the rows of some dialogues, or all, as ``CONFIG.parquet``, each whole or not at all."""
+    """Write the rows of some dialogues, or all, as ``VARIANT.parquet``, whole or not at all."""
     split = split_name(split)
     for config in configs:
         release.check_dialogues(config, split)

@@ -5,15 +5,16 @@ is imported that takes long, since a command's help reads this.
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 from cyclopts import Parameter
 
+from .configs import CONFIGS, SAME_WORDS
 from .io.console import is_first
-from .io.errors import SgdxError
+from .io.errors import SgdxError, one_of
 
 if TYPE_CHECKING:
     from .release import Release
@@ -57,33 +58,10 @@ class Source:
 
         return resolve_source(self.source, cache, announce=is_first())
 
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class SourceOptions(Source):
-    """Where dialogues and schemas come from."""
-
-    variant: Annotated[tuple[str, ...], EACH, Parameter(metavar="NAME=PATH")] = ()
-    """Add a variant of your own and call it NAME. PATH is a .json file with a few new words, as in
-    {"Weather_1": {"slots": {"city": "town"}}}, an overlay of 'sgdx reword backtranslate', or a
-    folder with train/schema.json, dev/schema.json and test/schema.json, some of which may be
-    missing. 'control' alone adds control1 to control5, trivial edits of the original descriptions,
-    and 'repeat' repeat2 to repeat6, the original words for what was predicted again. The option may
-    be given several times."""
-
     @property
     def own_variants(self) -> dict[str, str]:
-        """The paths of ``--variant``, by name."""
-        from .configs import SAME_WORDS
-
-        paths = {name: of for of in self.variant for name in SAME_WORDS.get(of, ())}
-        own = [of for of in self.variant if of not in SAME_WORDS]
-        for name, path in split_pairs("--variant", own, "NAME=PATH, control or repeat"):
-            if name in paths:
-                found = f"found {name} twice, as {paths[name]} before"
-                raise SgdxError(f"--variant {name}={path}: {found}, expected each name once")
-            paths[name] = path
-        return paths
+        """The paths of the user's own variants, by name: none."""
+        return {}
 
     def open(self, cache: Path | None = None) -> "Release":
         """Open the source; a note on standard error says which it is, and what it lacks."""
@@ -93,6 +71,64 @@ class SourceOptions(Source):
         if gaps := release.gaps():
             print(f"note: {gaps}", file=sys.stderr)
         return release
+
+
+_OWN = (
+    "NAME=PATH adds a variant of your own and calls it NAME. PATH is a .json file with a few new "
+    'words, as in {"Weather_1": {"slots": {"city": "town"}}}, an overlay of \'sgdx reword '
+    "backtranslate', or a folder with train/schema.json, dev/schema.json and test/schema.json, "
+    "some of which may be missing. 'control' adds control1 to control5, trivial edits of the "
+    "original descriptions, and 'repeat' repeat2 to repeat6, the original words for what was "
+    "predicted again."
+)
+_CHOSEN = "Take these variants: original, v1 to v5. Default: all that the source has. "
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions(Source):
+    """Where dialogues and schemas come from."""
+
+    variant: Annotated[tuple[str, ...], Parameter(metavar="NAME=PATH", help=_OWN)] = ()
+    names: ClassVar[Sequence[str]] = ()  # of variants that are chosen
+
+    @property
+    def own_variants(self) -> dict[str, str]:
+        """The paths of ``--variant``, by name."""
+        paths = {name: of for of in self.variant for name in SAME_WORDS.get(of, ())}
+        own = [of for of in self.variant if of not in (*SAME_WORDS, *self.names)]
+        for name, path in split_pairs("--variant", own, "NAME=PATH, control or repeat"):
+            if name in paths:
+                found = f"found {name} twice, as {paths[name]} before"
+                raise SgdxError(f"--variant {name}={path}: {found}, expected each name once")
+            paths[name] = path
+        return paths
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class VariantOptions(SourceOptions):
+    """Which variants of which dialogues."""
+
+    variant: Annotated[tuple[str, ...], Parameter(metavar="NAME", help=_CHOSEN + _OWN)] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse unknown names before anything is read."""
+        known = [*CONFIGS, *self.own_variants]
+        for name in self.names:
+            if name not in known:
+                expected = f"{one_of(name, known)}, control, repeat or NAME=PATH"
+                raise SgdxError(f"--variant {name}: {expected}")
+
+    @property
+    def names(self) -> list[str]:  # type: ignore[override]
+        """The variants that are chosen by their names, without repetition."""
+        alone = [of for of in self.variant if "=" not in of and of not in SAME_WORDS]
+        return list(dict.fromkeys(alone))
+
+    def chosen(self, default: Sequence[str]) -> list[str]:
+        """The variants that are meant: those that are named and those of the user's own."""
+        return list(dict.fromkeys([*self.names, *self.own_variants] if self.names else default))
 
 
 Dialogues: TypeAlias = Annotated[

@@ -1,16 +1,14 @@
 """The options of commands that ask or run a system: which dialogues, under which variants."""
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from sgdx_dataset.configs import CONFIGS
 from sgdx_dataset.io.console import is_first
 from sgdx_dataset.io.errors import SgdxError
-from sgdx_dataset.options import Dialogues, SourceOptions, Split
+from sgdx_dataset.options import Dialogues, Split, VariantOptions
 
 if TYPE_CHECKING:
     from .requested import RequestedData
@@ -18,12 +16,8 @@ if TYPE_CHECKING:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class DataOptions(SourceOptions):
+class DataOptions(VariantOptions):
     """Which dialogues are read, and under which variants."""
-
-    config: Sequence[str] = ()
-    """Take these variants: any of original, v1 to v5, or a NAME of --variant. Default: original,
-    those of v1 to v5 that the source has, and each NAME."""
 
     split: Split = "test"
     """Take this split."""
@@ -35,10 +29,7 @@ class DataOptions(SourceOptions):
 
     def __post_init__(self) -> None:
         """Refuse unknown names before anything is read."""
-        known = [*CONFIGS, *self.own_variants]
-        for config in self.config:
-            if config not in known:
-                raise SgdxError(f"unknown config {config!r}, expected one of {', '.join(known)}")
+        super().__post_init__()
         if self.limit is not None and self.limit < 1:
             raise SgdxError(f"--limit {self.limit}: expected 1 or more")
 
@@ -52,4 +43,4 @@ class DataOptions(SourceOptions):
         data = RequestedData(self.named(), split, variants, self.dialogues, self.limit)
         if is_first() and (gaps := data.release.gaps()):
             print(f"note: {gaps}", file=sys.stderr)
-        return data, list(dict.fromkeys(self.config or data.release.scored_variants()))
+        return data, self.chosen(data.release.scored_variants())

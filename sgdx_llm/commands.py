@@ -131,7 +131,7 @@ def _read_plan(
     settings = request.settings(name)
     host = place_of(base_url(request.base_url, settings.provider))
     requested, configs = data.read()
-    if repeats > 1 and not data.config:
+    if repeats > 1 and not data.names:
         configs = ["original"]
     plan = Plan(requested, configs, settings, f"{PROGRAM}{name}" if name else host, repeats)
     if not plan.dialogues:

@@ -50,7 +50,7 @@ def test_links_and_commands(page: Path) -> None:
         assert "…" not in line
         for module in re.findall(r"(?<!pytest -n 1) -m ([\w.]+)", line):
             assert module == "pip" or "possible" in line or importlib.util.find_spec(module), line
-        for recipe in re.findall(r"--config (\w+/\w+)(?= |$)", line):
+        for recipe in re.findall(r"--recipe (\w+/\w+)(?= |$)", line):
             assert find_recipe(recipe).is_file(), recipe
         for path in re.findall(r"(baselines/[\w/]+\.yaml|constraints\.txt)", line):
             assert (ROOT / path).exists(), path

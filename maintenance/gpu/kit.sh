@@ -69,7 +69,7 @@ work() {
     python3 -m pip install -q --no-index --no-deps --no-compile --target site carried/wheels/*.whl || exit 1
     say "installed"
     nvidia-smi
-    CUDA_VISIBLE_DEVICES='' python3 -m sgdx_cli prepare --source release.zip --config original v1 v2 v3 v4 v5 > results/prepare.log 2>&1
+    CUDA_VISIBLE_DEVICES='' python3 -m sgdx_cli prepare --source release.zip --variant original v1 v2 v3 v4 v5 > results/prepare.log 2>&1
     say "prepared"
     local transfers number
     transfers=$(cat carried/transfers)
@@ -91,7 +91,7 @@ learn() {
     local number=$1 model=results/model-$1 encoder=${encoders[$1 - 1]} resume= status=1
     while [ "$status" != 0 ] && [ "$(left "${until[number - 1]}")" -gt $((TIME / 20)) ]; do
         [ ! -d "$model/checkpoints" ] || resume=--resume
-        timeout -k 9 "$(left "${until[number - 1]}")" python3 -m baselines.train --config "${recipes[number - 1]}" --source release.zip \
+        timeout -k 9 "$(left "${until[number - 1]}")" python3 -m baselines.train --recipe "${recipes[number - 1]}" --source release.zip \
             --set "model=$encoder" --set "steps=${steps[number - 1]}" --output "$model" \
             --set "encoded=encoded-$(sha256sum < "$encoder/tokenizer.json" | cut -c1-8)" $resume >> "results/train-$number.log" 2>&1
         status=$?

@@ -122,7 +122,7 @@ def train_once(factory: pytest.TempPathFactory, tracker: str, **changes: Any) ->
             folder.mkdir()
             recipe = write_recipe(folder / "recipe.yaml", tracker, **changes)
             with pytest.MonkeyPatch.context() as patch:
-                assert command(patch, train, "--config", recipe, "--output", folder / "run") == 0
+                assert command(patch, train, "--recipe", recipe, "--output", folder / "run") == 0
     return folder / "run"
 
 
@@ -170,6 +170,6 @@ def recipe(tmp_path: Path) -> Recipe:
 
     def arguments(**settings: Any) -> tuple[object, ...]:
         path = write_recipe(tmp_path / "recipe.yaml", **settings)
-        return ("--config", path, "--output", tmp_path / "run")
+        return ("--recipe", path, "--output", tmp_path / "run")
 
     return arguments

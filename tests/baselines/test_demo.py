@@ -100,8 +100,8 @@ def test_what_needs_an_extra_names_it_in_one_line_and_nothing_else_needs_one(
     tmp_path: Path,
 ) -> None:
     commands = {
-        "evaluate --tracker lexical --config original --output run": "",
-        "train --config onepass/smoke": "baselines",
+        "evaluate --tracker lexical --variant original --output run": "",
+        "train --recipe onepass/smoke": "baselines",
         "predict --tracker t5dst --model x --output o": "baselines",
         "evaluate --model model --output o": "baselines",
         "report run --output report": "report",

@@ -57,7 +57,7 @@ def test_chosen_dialogues_under_words_of_ones_own(
     words.write_text('{"Cabs_1": {"slots": {"destination": "dropoff"}}}')
     chosen.write_text("1_00000\n1_00003\n")
     arguments = (
-        *LEXICAL, "--config", "original", "mine", "--variant", f"mine={words}",
+        *LEXICAL, "--variant", "original", f"mine={words}",
         "--dialogues", chosen, "--output", out,
     )  # fmt: skip
     assert command(monkeypatch, evaluate, *arguments) == 0
@@ -94,7 +94,7 @@ def test_a_header_says_what_its_rows_were_made_from(
     copytree(SAMPLE, source)
     for name in (source, "sample"):
         out = tmp_path / f"of-{Path(name).name}"
-        arguments = ("--tracker", "lexical", "--source", name, "--config", "v5", "--output", out)
+        arguments = ("--tracker", "lexical", "--source", name, "--variant", "v5", "--output", out)
         assert command(monkeypatch, predict, *arguments) == 0
         assert header_of(out / "v5.jsonl") == {
             "task": "state", "variant": "v5", "split": "test",
@@ -107,7 +107,7 @@ def test_a_header_says_what_its_rows_were_made_from(
 def test_two_processes_predict_what_one_does(
     trained: Path, three: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = ("--config", "original", "v5", "--chunk-size", 10, "--batch-size", 5)
+    small = ("--variant", "original", "v5", "--chunk-size", 10, "--batch-size", 5)
     some = ("--model", trained, "--dialogues", three, *small)
     assert command(monkeypatch, predict, *some, "--output", tmp_path / "one") == 0
     done = run(*LAUNCH, "baselines.predict", *some, "--output", "two")
@@ -128,9 +128,9 @@ WRONG: dict[str, tuple[Any, tuple[object, ...], str]] = {
     "no chunks": (predict, ("--model", "{trained}", "--chunk-size", 0), "--chunk-size"),
     "of another kind": (evaluate, ("--model", "{trained}", "--shuffle", "x"), "--shuffle"),
     "no precision to choose": (predict, (*LEXICAL, "--precision", "bf16"), "--precision bf16: "),
-    "no path": (predict, (*LEXICAL, "--variant", "mine"), "--variant mine: expected NAME=PATH"),
+    "no path": (predict, (*LEXICAL, "--variant", "mine"), "--variant mine: expected"),
     "no such model": (predict, ("--model", "nowhere"), "nowhere: "),
-    "no such variant": (predict, ("--model", "{trained}", "--config", "v9"), "v9"),
+    "no such variant": (predict, ("--model", "{trained}", "--variant", "v9"), "v9"),
     "no option of its": (predict, ("--model", "{trained}", "--actz", "x"), "--batch-size"),
     "no such split": (predict, ("--model", "{trained}", "--split", "exam"), "exam"),
     "no model of the project": (predict, ("--model", "{bert}"), "run.json or config.json"),
@@ -185,7 +185,7 @@ def test_predictions_of_own_code_are_made_anew(
     """``--keep`` keeps them; those of the package's trackers are kept anyway."""
     monkeypatch.syspath_prepend(tmp_path)
     file = tmp_path / "out" / "original.jsonl"
-    words = ("--tracker", "own_code:Mine", "--config", "original", "--dialogues", three)
+    words = ("--tracker", "own_code:Mine", "--variant", "original", "--dialogues", three)
     found = []
     for word, more in (("A", ()), ("B", ()), ("C", ("--keep",))):
         (tmp_path / "own_code.py").write_text(f"WORD = {word!r}\n{_OWN}")

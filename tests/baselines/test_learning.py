@@ -117,7 +117,7 @@ def test_four_dialogues_are_learnt_by_heart(
     }  # fmt: skip
     recipe = write_recipe(tmp_path / "r.yaml", tracker, **common | system.changes)
     run = tmp_path / "run"
-    words = ("--config", recipe, "--source", source, "--output", run)
+    words = ("--recipe", recipe, "--source", source, "--output", run)
     assert command(monkeypatch, train, *words) == 0
     logs = [list(map(json.loads, path.open())) for path in sorted(run.rglob("log.jsonl"))]
     losses = [[line["loss"] for line in log if "loss" in line] for log in logs]

@@ -29,7 +29,7 @@ def test_a_pushed_model_is_the_model(
 ) -> None:  # fmt: skip
     run = tmp_path / "run"
     shutil.copytree(train_once(tmp_path_factory, kind), run)
-    shared = ("--config", "original", "v3", "--dialogues", three)
+    shared = ("--variant", "original", "v3", "--dialogues", three)
     assert command(monkeypatch, predict, "--model", run, "--output", tmp_path / "own", *shared) == 0
     name = f"you/{kind}-sample"
     assert command(monkeypatch, publish, "--model", run, "--push-to-hub", name) == 0
@@ -151,7 +151,7 @@ def test_a_training_that_could_not_be_pushed_does_not_begin(
         ("t2g2", {"prefix": 3, "prefix_hidden": 16}, (), "tiny"),
         ("sgp_dst", {}, ("--task", "intent"), "combine, copy, cross"),
     ):
-        given = ("--config", write_recipe(tmp_path / "r.yaml", kind, **own), *words)
+        given = ("--recipe", write_recipe(tmp_path / "r.yaml", kind, **own), *words)
         line = refuse(train, *given, "--output", tmp_path / "run", "--push-to-hub", "you/mine")
         assert found in line
     assert not (tmp_path / "run").exists() and online.repositories == {}

@@ -184,7 +184,7 @@ def test_a_killed_training_ends_in_the_same_weights(
 ) -> None:  # fmt: skip
     whole = train_once(tmp_path_factory, tracker, **changes)
     recipe = write_recipe(tmp_path / "recipe.yaml", tracker, **changes)
-    arguments = ("--config", recipe, "--output", tmp_path / "run")
+    arguments = ("--recipe", recipe, "--output", tmp_path / "run")
     with monkeypatch.context() as patch:
         kill_at(patch, RECIPES[tracker]["steps"] - 1)
         assert command(patch, train, *arguments) == 130
@@ -207,7 +207,7 @@ def test_a_model_for_dialogues_with_acts_and_without(
     run = train_once(tmp_path_factory, "onepass", **ALL)
     written = {}
     for acts in ("true", "false"):
-        some = ("--model", run, "--config", "v3", "--acts", acts, "--dialogues", three)
+        some = ("--model", run, "--variant", "v3", "--acts", acts, "--dialogues", three)
         assert command(monkeypatch, predict, *some, "--output", tmp_path / acts) == 0
         header, *written[acts] = (tmp_path / acts / "v3.jsonl").read_text().splitlines()
         system = json.loads(header)["metadata"]["system"]
@@ -232,7 +232,7 @@ SAYS: dict[str, dict[str, Any]] = {
 def test_predictions_are_scored_and_say_whose_they_are(
     tracker: str, folder: Path, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    some = ("--config", "original", "v3", "--dialogues", three, "--output", tmp_path)
+    some = ("--variant", "original", "v3", "--dialogues", three, "--output", tmp_path)
     files = tmp_path / "predictions"
     assert command(monkeypatch, evaluate, "--model", folder, *some) == 0
     assert {path.name for path in files.iterdir()} == {"original.jsonl", "v3.jsonl"}
@@ -284,7 +284,7 @@ def stop_and_go_on(
     (source / "two.txt").write_text("1_00000\n2_00000\n")
     some = (
         "--model", model, "--source", source, "--dialogues", source / "two.txt",
-        "--config", "original", "--chunk-size", 1, "--output", output,
+        "--variant", "original", "--chunk-size", 1, "--output", output,
     )  # fmt: skip
 
     def write(path: Path, content: bytes) -> None:
@@ -326,7 +326,7 @@ def test_a_stopped_prediction_goes_on_where_the_data_are_the_same(
 )
 def test_two_processes(tracker: str, task: tuple[str, ...], run: Run, tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path / "r.yaml", tracker, steps=2, evaluate_every=2)
-    done = run(*LAUNCH, "baselines.train", "--config", recipe, "--output", "out", *task)
+    done = run(*LAUNCH, "baselines.train", "--recipe", recipe, "--output", "out", *task)
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "out" / "/".join(task[1:]) / "run.json").read_text())["record"]
     assert record["processes"] == 2
@@ -371,5 +371,5 @@ def test_a_recipe_at_fault(
     tracker: str, settings: dict[str, Any], named: str, refuse: Refuse, tmp_path: Path
 ) -> None:
     recipe = write_recipe(tmp_path / "r.yaml", tracker, **settings)
-    assert named in refuse(train, "--config", recipe, "--output", tmp_path / "run")
+    assert named in refuse(train, "--recipe", recipe, "--output", tmp_path / "run")
     assert not (tmp_path / "run" / "run.json").exists()

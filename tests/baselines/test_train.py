@@ -30,11 +30,11 @@ def test_a_finished_training_is_made_longer(
     long = write_recipe(tmp_path / "long.yaml", steps=4, **same)
     run, whole = tmp_path / "run", tmp_path / "whole"
     seed = ("--seed", 7)
-    assert command(monkeypatch, train, "--config", short, "--output", run, *seed) == 0
+    assert command(monkeypatch, train, "--recipe", short, "--output", run, *seed) == 0
     (run / "scores.json").write_text("those of the shorter training")
-    assert command(monkeypatch, train, "--config", long, "--output", run, *seed, "--resume") == 0
+    assert command(monkeypatch, train, "--recipe", long, "--output", run, *seed, "--resume") == 0
     assert not (run / "scores.json").exists()
-    assert command(monkeypatch, train, "--config", long, "--output", whole, *seed) == 0
+    assert command(monkeypatch, train, "--recipe", long, "--output", whole, *seed) == 0
     weights = Path("checkpoints/step-00000004/model.safetensors")
     assert (run / weights).read_bytes() == (whole / weights).read_bytes()
     record = json.loads((run / "run.json").read_text())["record"]
@@ -52,7 +52,7 @@ def test_an_oracle_and_a_model_that_starts_from_it_say_so_everywhere(
     def said_of(model: Path) -> dict[str, Any]:
         """What the header of a model's predictions says."""
         output = tmp_path / f"of-{model.name}"
-        arguments = ("--config", "v3", "--dialogues", three, "--output", output)
+        arguments = ("--variant", "v3", "--dialogues", three, "--output", output)
         assert command(monkeypatch, predict, "--model", model, *arguments) == 0
         header = json.loads((output / "v3.jsonl").read_text().splitlines()[0])
         return header["metadata"]  # type: ignore[no-any-return]
@@ -188,7 +188,7 @@ def test_a_training_starts_from_the_mean_of_trackers(
     still = {"learning_rate": 0, "steps": 1, "evaluate_frames": 1, "average": [str(other)]}
     recipe = write_recipe(tmp_path / "recipe.yaml", "onepass", **still, model=str(start))
     run = tmp_path / "run"
-    assert command(monkeypatch, train, "--config", recipe, "--output", run) == 0
+    assert command(monkeypatch, train, "--recipe", recipe, "--output", run) == 0
     mean = load_file(run / "model.safetensors")
     assert mean.keys() == weights.keys()
     assert all(torch.equal(mean[name], tensor / 2) for name, tensor in weights.items())
@@ -196,10 +196,10 @@ def test_a_training_starts_from_the_mean_of_trackers(
     assert seen["train"] == ["original", "backtrans-ja"]
     file = other / "tokenizer.json"
     file.write_text(file.read_text().replace('"the":', '"thexe":'))
-    message = refuse(train, "--config", recipe, "--output", tmp_path / "words")
+    message = refuse(train, "--recipe", recipe, "--output", tmp_path / "words")
     assert message.startswith(f"average: {other}: has other words ")
     tiny = write_recipe(tmp_path / "tiny.yaml", "onepass", **still)
-    refuse(train, "--config", tiny, "--output", tmp_path / "tiny")
+    refuse(train, "--recipe", tiny, "--output", tmp_path / "tiny")
 
 
 def test_a_second_corpus_is_judged_on_too(

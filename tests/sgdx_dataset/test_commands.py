@@ -26,11 +26,11 @@ from .conftest import DIALOGUE, service, write
 Json = Any
 # Commands that write, without the place that they write to.
 WRITING = {
-    "prepare": "prepare --config v1 --cache-dir",
+    "prepare": "prepare --variant v1 --cache-dir",
     "build": "push YOU/sgdx --output",
-    "export": "export --config v1 --output",
-    "frames": "export frames --split test --config v1 --output",
-    "show": "show 1_00000 --config v1 --html",
+    "export": "export --variant v1 --output",
+    "frames": "export frames --split test --variant v1 --output",
+    "show": "show 1_00000 --variant v1 --html",
     "corrupt": "reword corrupt --variants 1 --output",
     "backtranslate": "reword backtranslate --forward-command cat --backward-command cat --output",
 }
@@ -43,19 +43,22 @@ TRANSLATE = "reword backtranslate --output x --forward-command false"
     ("arguments", "named"),
     [
         ("export frames --output x", "frames: found no --split"),
-        ("export --output x", "--config: found none"),
+        ("export --output x", "--variant: found none"),
         ("prepare --source /no/such", "/no/such: "),
-        ("prepare --source sample --config v9", "unknown config 'v9', expected one of original, v"),
+        (
+            "prepare --source sample --variant v9",
+            "--variant v9: expected one of original, v1, ",
+        ),
         ("export frames --split tset --output x", 'Invalid value "tset" for --split'),
-        ("export frames --split test --config w --output x", "unknown config 'w'"),
+        ("export frames --split test --variant w --output x", "--variant w: "),
         ("subset --split test --count 0 --output x", "--count: found 0, expected 1 or more"),
         ("subset --split test --count 37 --output x", "--count: found 37, expected at most 36"),
         ("subset --split test --count 2 --seed -1 --output x", "--seed: found -1, expected 0"),
         ("show 9_99999", "sample: test, validation, train: found no dialogue '9_99999'"),
         ("show --schema Nothing_1", "sample: has no service Nothing_1, expected one of Bikes_1"),
         ("show 1_00000 --schema Vets_1", "--schema: "),
-        ("show --all --config v1", "--all: found --config"),
-        ("export --config v1 --output x --dialogues ids", "--dialogues: found no --split"),
+        ("show --all --variant v1", "--all: found --variant"),
+        ("export --variant v1 --output x --dialogues ids", "--dialogues: found no --split"),
         ("export frames --split test --output x --dialogues ids", "ids: 1 of 2 dialogues"),
         ("prepare --variant a=x --variant a=y", "--variant a=y: found a twice"),
         ("reword backtranslate --output x --forward a --backward-command b --backward c", "--back"),
@@ -107,7 +110,7 @@ def test_no_command_writes_over_what_it_reads(run: Run, mini: Path) -> None:
 def test_nothing_of_the_data_moves_the_cursor(run: Run, mini: Path) -> None:
     path = mini / "test" / "dialogues_001.json"
     path.write_text(path.read_text().replace("No, thanks.", "\\u001b[2J[red]No\\u0007"))
-    done = run("sgdx_dataset", "show", "1_00000", "--config", "v1", "--source", mini)
+    done = run("sgdx_dataset", "show", "1_00000", "--variant", "v1", "--source", mini)
     assert done.returncode == 0
     assert "USER  \\x1b[2J[red]No\\x07\n" in done.stdout
     path.write_text(path.read_text().replace('"FindFlat"', '"\\u001b[2J"', 1))
@@ -146,14 +149,14 @@ def test_names_side_by_side(run: Run, mini: Path, tmp_path: Path) -> None:
     changed["turns"][2]["utterance"] = "1 < 2 & <b>"
     write(mini / "test" / "dialogues_001.json", [changed])
     command = ["show", "--source", mini]
-    three = ["1_00000", "--config", "original", "v1", "v5", "--html", "a.html"]
+    three = ["1_00000", "--variant", "original", "v1", "v5", "--html", "a.html"]
     done = run("sgdx_dataset", *command, *three, COLUMNS="80")
     assert done.returncode == 0, done.stderr
     assert [line.rstrip() for line in done.stdout.splitlines()] == SHOWN.splitlines()
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert "src=" not in page and "href=" not in page  # nothing is fetched
     assert html.unescape(re.sub("<[^>]*>", "", page)).split() == SHOWN.split()
-    two = run("sgdx_dataset", *command, "1_00000", "--config", "original", "v5")
+    two = run("sgdx_dataset", *command, "1_00000", "--variant", "original", "v5")
     assert run("sgdx_dataset", *command).stdout == two.stdout  # by default
 
 
@@ -297,7 +300,7 @@ def test_command_writes_a_file_that_is_read_again(
     assert read_dialogue_ids(file) == read_dialogue_ids(file, "dev") == written["ids"]
     with pytest.raises(SgdxError):  # dialogues of two splits may have one id
         read_dialogue_ids(file, "test")
-    export = f"export --source sample --config v2 --split dev --dialogues {file} --output {out}"
+    export = f"export --source sample --variant v2 --split dev --dialogues {file} --output {out}"
     assert main(export.split()) == 0
     files = (out / "dev").glob("dialogues_*.json")
     exported = [row["dialogue_id"] for path in files for row in json.loads(path.read_text())]

@@ -147,17 +147,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_prepare_was_given_is_the_default_of_every_command(
     run: Run, mini: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = run("sgdx_dataset", "prepare", "--source", "mini", "--config", "v1")
+    done = run("sgdx_dataset", "prepare", "--source", "mini", "--variant", "v1")
     assert done.returncode == 0 and "replaced" not in done.stderr, done.stderr
     assert "note: the source is" not in done.stderr
     note = json.loads((home / "datasets" / "sgdx-source.json").read_text())
     assert note == {"source": str(mini)}
-    done = run("sgdx_dataset", "export", "--config", "v1", "--output", "out")
+    done = run("sgdx_dataset", "export", "--variant", "v1", "--output", "out")
     assert done.stdout == "out/train\nout/dev\nout/test\n", done.stderr
     told = f"note: the source is {mini}, which prepare was given last; "
     assert done.stderr.startswith(told) and done.stderr.count("\n") == 1
     # The header of predictions says what they are of, so that there is nothing to choose.
-    predict = ("--tracker", "lexical", "--config", "v1", "--output", "a")
+    predict = ("--tracker", "lexical", "--variant", "v1", "--output", "a")
     assert run("baselines.predict", *predict).stderr.startswith(told)
     assert run("sgdx_metric", "score", "--predictions", "a").stderr == ""
     assert run("sgdx_dataset", "stats", SGDX_SOURCE=str(mini)).stderr == ""
@@ -166,16 +166,16 @@ def test_what_prepare_was_given_is_the_default_of_every_command(
     monkeypatch.setenv("SGDX_SOURCE", "sample")
     assert (len(load("v1", "test")), len(load("v1", "test", mini))) == (36, 2)
     write(mini / "test" / "dialogues_001.json", [DIALOGUE])
-    done = run("sgdx_dataset", "prepare", "--source", mini, "--config", "v2")
+    done = run("sgdx_dataset", "prepare", "--source", mini, "--variant", "v2")
     assert done.stderr.splitlines()[0].endswith("of an older copy: v1")
-    done = run("sgdx_dataset", "prepare", "--source", "sample", "--config", "v1")
+    done = run("sgdx_dataset", "prepare", "--source", "sample", "--variant", "v1")
     assert f"note: the cache had configs of {mini}; they were replaced\n" in done.stderr
 
 
 def test_a_changed_source_is_noticed(
     mini: Path, run: Run, home: Path, recwarn: pytest.WarningsRecorder
 ) -> None:
-    assert run("sgdx_dataset", "prepare", "--source", mini, "--config", "v1").returncode == 0
+    assert run("sgdx_dataset", "prepare", "--source", mini, "--variant", "v1").returncode == 0
     copy = shutil.copytree(mini, home / "copy")
     assert len(load("v1", "test", copy)) == 2  # from what is prepared of the same data
     write(mini / "test" / "dialogues_001.json", [DIALOGUE])
@@ -196,7 +196,7 @@ def test_no_source_that_can_be_read(run: Run, mini: Path, home: Path) -> None:
         assert done.stderr.startswith(f"sgdx: error: {named}"), done.stderr
 
     refused("no source is named")
-    run("sgdx_dataset", "prepare", "--source", mini, "--config", "v1")
+    run("sgdx_dataset", "prepare", "--source", mini, "--variant", "v1")
     mini.rename(home / "elsewhere")
     refused(f"{mini}: ")
     write(home / "datasets" / "sgdx-source.json", ["sample"])

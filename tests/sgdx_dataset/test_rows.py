@@ -176,7 +176,7 @@ def test_the_command_writes_the_rows(tmp_path: Path, kind: str) -> None:
         "sample",
         "--split",
         "dev",
-        "--config",
+        "--variant",
         "v1",
         "v2",
         "--output",

@@ -21,7 +21,7 @@ Gold = dict[str, list[Row]]
 
 def exported(command: Run, config: str, split: str = "test") -> None:
     """The gold states in the release's layout, in a folder CONFIG/test or CONFIG/dev."""
-    words = ("--source", "sample", "--config", config, "--split", split, "--output", config)
+    words = ("--source", "sample", "--variant", config, "--split", split, "--output", config)
     assert command("sgdx_dataset", "export", *words).returncode == 0
 
 

@@ -97,7 +97,7 @@ def test_some_dialogues(subject: Subject, tmp_path: Path, command: Run) -> None:
 def test_the_same_from_rows_that_the_dataset_wrote(
     subject: Subject, tmp_path: Path, command: Run, both: tuple[Scores, Scores]
 ) -> None:
-    rows = (*SAMPLE_TEST, "--config", "original", "v1", "--output")
+    rows = (*SAMPLE_TEST, "--variant", "original", "v1", "--output")
     assert command("sgdx_dataset", "export", subject.kind, *rows, "rows").returncode == 0
     predictions = put(tmp_path / "p", subject.bad)
     assert scored(command, predictions, "folder.json", "--references", "rows") == both[1]
@@ -129,7 +129,7 @@ def test_own_variants_of_one_name_are_told_apart(
         marks[name] = re.findall(r"mine@([0-9a-f]{8})", scores["signature"])[0]
     own = ("--variant", "mine=one.json")
     if subject.task != "turns":  # whose sentences are those of the evaluator's variant
-        made = ("--config", "mine", "original", *SAMPLE_TEST, *own, "--output", "rows")
+        made = ("--variant", "mine", "original", *SAMPLE_TEST, *own, "--output", "rows")
         assert command("sgdx_dataset", "export", subject.kind, *made).returncode == 0
         scores = scored(command, predictions, "rows.json", "--references", "rows")
         assert f"mine@{marks['one']}" in scores["signature"]

@@ -53,7 +53,7 @@ def test_an_output_that_must_not_be_written(
 @pytest.mark.posix
 def test_inputs_are_not_written_over_and_no_devices(tmp_path: Path, command: Run) -> None:
     """/dev/zero has no end, and would fill the memory."""
-    words = ("--source", "sample", "--config", "v2", "--split", "test", "--output", tmp_path)
+    words = ("--source", "sample", "--variant", "v2", "--split", "test", "--output", tmp_path)
     assert command("sgdx_dataset", "export", *words).returncode == 0
     score = ("score", "--source", "sample", "--predictions", "v2=test", "--output")
     line = refused(tmp_path, command, *score, "test/dialogues_001.json")

@@ -27,7 +27,7 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(command: str, *more: object) -> int:
-    words = [command, "--source", "sample", "--config", "original", "v5", "--model", "m"]
+    words = [command, "--source", "sample", "--variant", "original", "v5", "--model", "m"]
     return run_ask([*words, *map(str, more)])
 
 
@@ -175,7 +175,14 @@ def test_batch_files_give_the_same_predictions(
 def test_repeats_stand_beside_the_variants(three: Path, stand_in: StandIn, tmp_path: Path) -> None:
     """What was asked already is not asked again; noise is that of the original words."""
     words = ["predict", "--source", "sample", "--model", "m", "--dialogues", str(three)]
-    words += ["--base-url", stand_in.url, "--output", str(tmp_path / "out"), "--config", "original"]
+    words += [
+        "--base-url",
+        stand_in.url,
+        "--output",
+        str(tmp_path / "out"),
+        "--variant",
+        "original",
+    ]
     assert run_ask([*words, "v1"]) == 0
     assert run_ask([*words, "--repeats", "3"]) == 0
     assert len(stand_in.bodies) == 4 * 26
@@ -193,7 +200,7 @@ def test_an_estimate_where_requests_that_are_equal_are_counted_once(
     three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "same.json").write_text("{}")
-    own = ("--variant", f"same={tmp_path / 'same.json'}", "--config", "same")
+    own = ("--variant", f"same={tmp_path / 'same.json'}", "same")
     words = ("--dialogues", three, "--price", "2,1,10", *own)
     assert ask("predict", "--estimate", *words) == 0
     lines = [line.split() for line in capsys.readouterr().out.replace(",", "").splitlines()]
@@ -271,7 +278,7 @@ def test_answers_to_other_requests_are_refused(
 
     def run(*way: object, slot: str = "dropoff", **options: str) -> int:
         words.write_text(json.dumps({"Cabs_1": {"slots": {"destination": slot}}}))
-        same = ["--source", "sample", "--config", "mine", "--variant", f"mine={words}"]
+        same = ["--source", "sample", "--variant", "mine", f"mine={words}"]
         same += ["--dialogues", str(three), "--output", str(tmp_path / "run")]
         for name, value in ({"model": "m", "answer": "tool", "set": "seed=1"} | options).items():
             same += [f"--{name}", value]

@@ -136,7 +136,7 @@ def test_a_wrong_port_is_said_soon(three: Path, tmp_path: Path, capsys: Any) -> 
     words = ["predict", "--source", "sample", "--model", "m", "--dialogues", str(three)]
     words += ["--base-url", f"http://127.0.0.1:{port}/v1", "--output", str(tmp_path / "out")]
     start = time.monotonic()
-    assert run_ask([*words, "--config", "original"]) == 2
+    assert run_ask([*words, "--variant", "original"]) == 2
     assert time.monotonic() - start < 15  # on a machine with much else to do
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -214,7 +214,7 @@ def test_a_header_is_sent_and_never_shown(
             return refusal(401, {"error": {"message": f"no such key {seen[-1]}"}})
 
     words = ["predict", "--source", "sample", "--model", "m", "--dialogues", str(three)]
-    words += ["--config", "original", "--output", str(tmp_path / "out")]
+    words += ["--variant", "original", "--output", str(tmp_path / "out")]
     with serving(Gateway()) as server:
         words += ["--base-url", server.url]
         assert run_ask([*words, "--header", "api-key=secret-of-the-gateway"]) == 2

@@ -74,7 +74,7 @@ def test_a_random_model_says_nothing_that_can_be_read(
     (tmp_path / "two.json").write_text('["1_00000", "1_00006"]')
     some = ["--source", "sample", "--dialogues", str(tmp_path / "two.json")]
     run = tmp_path / "run"
-    words = ["predict", *some, "--config", "original", "v5", "--model", str(model)]
+    words = ["predict", *some, "--variant", "original", "v5", "--model", str(model)]
     words += ["--base-url", url, "--output", str(run / "predictions"), "--set", "max_tokens=8"]
     assert run_ask([*words, "--set", "no_such_field=1"]) == 2
     assert "no_such_field" in capsys.readouterr().err

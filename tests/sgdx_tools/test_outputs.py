@@ -71,7 +71,7 @@ def files(place: Path) -> dict[str, bytes]:
 
 TEST = ("tools", "test", "sgdx.yaml")
 SCORE = ("tools", "score", "api", "--predictions", "run")
-SHOW = ("show", "--source", "sample", "--config", "v1")
+SHOW = ("show", "--source", "sample", "--variant", "v1")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_test_that_dies_says_so_where_an_older_one_passed(project: Path) -> No
 
 def test_a_report_is_written_beside_no_page_of_others(project: Path) -> None:
     score = ("score", "--source", "sample", "--predictions", "v1=p.jsonl", "--output", "s.json")
-    assert main(["predict", "--tracker", "lexical", "--source", "sample", "--config", "v1",
+    assert main(["predict", "--tracker", "lexical", "--source", "sample", "--variant", "v1",
                  "--split", "test", "--output", "predicted"]) == 0  # fmt: skip
     shutil.copy(project / "predicted" / "v1.jsonl", project / "p.jsonl")
     assert main(list(score)) == 0

@@ -32,7 +32,7 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Refused:
     def run(source: Path | str, **settings: Any) -> None:
         small = {"steps": 1, "save_every": 1, "evaluate_every": 1, "evaluate_frames": 20}
         recipe = write_recipe(tmp_path / "recipe.yaml", "onepass", **small | settings)
-        given = ("--config", recipe, "--source", source, "--output")
+        given = ("--recipe", recipe, "--source", source, "--output")
         assert command(monkeypatch, train, *given, tmp_path / "oracle", "--oracle") == 0
         assert command(monkeypatch, train, *given, tmp_path / "clean") == 2
         assert not (tmp_path / "clean").exists()
@@ -222,7 +222,7 @@ def test_a_second_corpus_does_not_hide_the_one_before(
         run = tmp_path / str(number)
         changes = {"model": model, "also": also, "average": [], **small}
         recipe = write_recipe(tmp_path / "recipe.yaml", "onepass", **changes)
-        given = ("--config", recipe, "--source", "sample", "--output", run)
+        given = ("--recipe", recipe, "--source", "sample", "--output", run)
         assert command(monkeypatch, train, *given) == 0
         model = str(run)
     kept = json.dumps(read(Path(model) / "config.json")["sgdx"])
@@ -246,12 +246,12 @@ def test_a_model_that_was_trained_on_own_words_is_no_clean_judge_of_them(
         tmp_path / "recipe.yaml", "onepass", augment={"schemas": str(mine)}, **small
     )
     run = tmp_path / "run"
-    given = ("--config", recipe, "--source", "sample", "--output", run)
+    given = ("--recipe", recipe, "--source", "sample", "--output", run)
     assert command(monkeypatch, train, *given) == 0
     ids = tmp_path / "ids.txt"
     ids.write_text(open_release("sample").read("train/dialogues_001.json").decode().split('"')[3])
     chosen = ("--source", "sample", "--split", "train", "--dialogues", ids)
-    words = ("--variant", f"own={mine / 'mine.json'}", "--config", "own", "v1")
+    words = ("--variant", f"own={mine / 'mine.json'}", "v1")
     output = tmp_path / "predictions"
     assert command(monkeypatch, predict, "--model", run, *chosen, *words, "--output", output) == 0
     found = {}

@@ -246,7 +246,7 @@ def test_v1_to_v5_are_known_where_the_source_has_others(tmp_path: Path) -> None:
 
 
 def test_a_source_made_of_v5(tmp_path: Path) -> None:
-    """What ``export --config v5`` writes, with v1..v5 that are copies, or in words of their own."""
+    """What ``export --variant v5`` writes, with v1..v5 that are copies, or in other words."""
     export(open_release("sample"), "v5", tmp_path / "v5")
     for number, change in enumerate((in_other_words, lambda service: service)):
         source = source_with_variants(tmp_path / str(number), change, tmp_path / "v5")

@@ -31,7 +31,7 @@ def test_batches_are_made_once_and_a_killed_training_goes_on_with_them(
         recipe = write_recipe(
             tmp_path / "recipe.yaml", "onepass", **(NOISE | {"encoded": str(folder)} | changes)
         )
-        return "--config", recipe, "--output", tmp_path / output
+        return "--recipe", recipe, "--output", tmp_path / output
 
     with monkeypatch.context() as patch:
         kill_at(patch, 6)

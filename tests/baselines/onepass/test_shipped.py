@@ -67,7 +67,7 @@ def test_its_figure_is_that_of_its_scores(
     chosen = json.loads((ROOT / "results" / "test-292.json").read_text())["ids"][:4]
     (tmp_path / "ids.json").write_text(json.dumps(chosen))
     words: list[object] = ["--model", SHIPPED_MODEL, "--source", release_archive]
-    words += ["--config", "original", "--dialogues", tmp_path / "ids.json"]
+    words += ["--variant", "original", "--dialogues", tmp_path / "ids.json"]
     words += ["--output", tmp_path / "again"]
     assert command(monkeypatch, evaluate, *words) == 0
     published = read_result(SHIPPED_MODEL)

@@ -163,7 +163,7 @@ def test_templates_are_read_for_a_model_that_was_trained_with_them(
         tmp_path / "r.yaml", "t2g2", input="t2g2", templates=str(tmp_path / "t"), steps=1,
         evaluate_every=1, train_dialogues=1,
     )  # fmt: skip
-    given: tuple[object, ...] = ("--config", recipe, "--output", tmp_path / "run")
+    given: tuple[object, ...] = ("--recipe", recipe, "--output", tmp_path / "run")
     assert command(monkeypatch, train, *given) == 2
     assert "found no *.tsv" in capsys.readouterr().err
     _write_templates(tmp_path / "t")
@@ -176,7 +176,7 @@ def test_templates_are_read_for_a_model_that_was_trained_with_them(
     out = tmp_path / "out"
     (tmp_path / "ids.txt").write_text("1_00000\n")
     model = ("--model", tmp_path / "run", "--templates", tmp_path / "t", "--output", out)
-    chosen = ("--dialogues", tmp_path / "ids.txt", "--config", "original", "v4")
+    chosen = ("--dialogues", tmp_path / "ids.txt", "--variant", "original", "v4")
     assert command(monkeypatch, predict, *model, *chosen) == 0
     (_, *original), (_, *reworded) = (rows_of(out / f"{v}.jsonl") for v in ("original", "v4"))
     said = [[row["utterance"] for row in rows] for rows in (original, reworded)]
@@ -273,7 +273,7 @@ def from_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("transformers.utils.hub.HF_HUB_CACHE", str(tmp_path / "hub"), raising=False)
     changed = {"steps": 2, "evaluate_every": 2, "train_dialogues": 2, "model": "me/tiny-t5"}
     recipe = write_recipe(tmp_path / "r.yaml", "t2g2", **PREFIX, **changed)
-    words = ["--config", str(recipe), "--output", str(tmp_path / "run")]
+    words = ["--recipe", str(recipe), "--output", str(tmp_path / "run")]
     monkeypatch.setattr(sys, "argv", ["broken_off", *words])
     assert broken_off.main() == 0
     return tmp_path / "run"

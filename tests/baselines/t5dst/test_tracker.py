@@ -78,7 +78,7 @@ def bart(tmp_path: Path) -> Path:
 def test_any_model_can_be_asked_that_is_told_its_format(
     refuse: Refuse, bart: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ["--model", bart, "--output", tmp_path / "o", "--config", "original"]
+    arguments = ["--model", bart, "--output", tmp_path / "o", "--variant", "original"]
     assert "--tracker" in refuse(predict, *arguments)
     arguments += ["--tracker", "t5dst"]
     assert "--format" in refuse(predict, *arguments)

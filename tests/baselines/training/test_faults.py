@@ -24,7 +24,7 @@ from sgdx_dataset.io.files import locked
 from ...mutations import broken, is_read, mutations
 from ..conftest import RECIPES, Refuse, write_recipe
 
-LEXICAL = ("--tracker", "lexical", "--config", "original", "--source", "sample")
+LEXICAL = ("--tracker", "lexical", "--variant", "original", "--source", "sample")
 
 
 def copied(trained: Path, tmp_path: Path) -> Path:
@@ -127,7 +127,7 @@ def test_a_file_of_a_run_that_is_damaged_is_named(
     (model / file).write_text(content)
     recipe = write_recipe(tmp_path / "r.yaml")
     for module in modules:
-        words = ("--config", recipe, "--resume", "--output") if module is train else ("--model",)
+        words = ("--recipe", recipe, "--resume", "--output") if module is train else ("--model",)
         assert refuse(module, *words, model).startswith(f"{model / file}:")
 
 
@@ -184,7 +184,7 @@ def test_recipes_that_attack_or_are_at_fault(
         recipe.write_text(changes)
     else:
         write_recipe(recipe, **changes)
-    message = refuse(train, "--config", recipe, "--output", tmp_path / "run")
+    message = refuse(train, "--recipe", recipe, "--output", tmp_path / "run")
     assert message.startswith(str(recipe)) and named in message
     assert [path.name for path in tmp_path.iterdir()] == ["r.yaml"]
 
@@ -199,7 +199,7 @@ def test_a_full_disk(tmp_path: Path, refuse: Refuse) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     for size, module, words in (
         (3000, predict, LEXICAL),
-        (100_000, train, ("--config", recipe)),
+        (100_000, train, ("--recipe", recipe)),
     ):
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
         try:
@@ -214,7 +214,7 @@ def test_a_full_disk(tmp_path: Path, refuse: Refuse) -> None:
 def test_a_folder_that_is_taken(module: Any, tmp_path: Path, refuse: Refuse) -> None:
     """By a file, or by another run, which goes on."""
     recipe = write_recipe(tmp_path / "r.yaml")
-    arguments = ("--config", recipe) if module is train else LEXICAL
+    arguments = ("--recipe", recipe) if module is train else LEXICAL
     assert "r.yaml/x" in refuse(module, *arguments, "--output", recipe / "x")
     place = tmp_path / "run" / ("predictions" if module is evaluate else "")
     with locked(place):

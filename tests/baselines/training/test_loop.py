@@ -69,7 +69,7 @@ def test_kill_and_resume_end_in_the_weights_of_an_unbroken_run(
 ) -> None:  # fmt: skip
     """``trained`` is the unbroken run of the same recipe."""
     run = tmp_path / "run"
-    arguments = ("--config", write_recipe(tmp_path / "recipe.yaml"), "--output", run)
+    arguments = ("--recipe", write_recipe(tmp_path / "recipe.yaml"), "--output", run)
     # A process that is begun anew takes longer than the training.
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     process = context.Process(target=train_until, args=(number, where, arguments))
@@ -114,7 +114,7 @@ def test_the_step_does_not_wait_for_the_device(
 
     monkeypatch.setattr(loop.Training, "step", step)
     recipe = write_recipe(tmp_path / "r.yaml", steps=3, evaluate_every=99)
-    assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
+    assert command(monkeypatch, train, "--recipe", recipe, "--output", tmp_path / "run") == 0
     assert counts == [counts[0]] * 3
 
 
@@ -122,7 +122,7 @@ def test_early_stop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     recipe = write_recipe(
         tmp_path / "r.yaml", learning_rate=0.0, evaluate_every=1, patience=2, log_every=1
     )
-    arguments = ("--config", recipe, "--output", tmp_path / "run")
+    arguments = ("--recipe", recipe, "--output", tmp_path / "run")
     for resume in ((), ("--resume",)):  # and stays stopped
         assert command(monkeypatch, train, *arguments, *resume) == 0
         assert list(log(tmp_path / "run", DEV)) == [1, 2, 3]

@@ -67,7 +67,7 @@ def test_fsdp_trains_evaluates_saves_and_resumes(
     done = run(
         "accelerate.commands.launch", "--config_file", ACCELERATE / "fsdp.yaml",
         "--num_processes", processes, "--main_process_port", 0,
-        "-m", "tests.baselines.training.broken_off", "--config", recipe, "--output", "run",
+        "-m", "tests.baselines.training.broken_off", "--recipe", recipe, "--output", "run",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "going on at step 2 of 4" in done.stdout
@@ -89,7 +89,7 @@ def test_each_file_starts_as_many_processes_as_it_says(
     recipe = write_recipe(tmp_path / "r.yaml", **ADAMW)
     done = run(
         "accelerate.commands.launch", "--config_file", ACCELERATE / f"{file}.yaml",
-        "--main_process_port", 0, "-m", "sgdx_cli", "train", "--config", recipe, "--output", "run",
+        "--main_process_port", 0, "-m", "sgdx_cli", "train", "--recipe", recipe, "--output", "run",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert_same(alone("t5dst", processes), tmp_path / "run")
@@ -114,7 +114,7 @@ def test_two_machines_train_one_model(alone: Alone, tmp_path: Path) -> None:
         sys.executable, "-m", "accelerate.commands.launch",
         "--config_file", ACCELERATE / "multi_node.yaml", "--main_process_port", port,
     ]  # fmt: skip
-    training = ["-m", "sgdx_cli", "train", "--config", recipe, "--output", "run"]
+    training = ["-m", "sgdx_cli", "train", "--recipe", recipe, "--output", "run"]
     machines = [
         subprocess.Popen(
             [str(part) for part in (*launch, "--machine_rank", rank, *training)],

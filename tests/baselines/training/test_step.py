@@ -87,7 +87,7 @@ def test_a_diverged_training_ends_in_a_line_and_without_a_model(
         tmp_path / "r.yaml", learning_rate=1e30, optimizer="adamw", steps=4,
         log_every=2 if fault == "loss" else 4, save_every=4 if fault == "loss" else 2,
     )  # fmt: skip
-    assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 2
+    assert command(monkeypatch, train, "--recipe", recipe, "--output", tmp_path / "run") == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and ("loss" in error) == (fault == "loss")
     assert not list((tmp_path / "run").rglob("README.md"))
@@ -161,10 +161,10 @@ def test_training_evaluation_and_prediction_share_one_precision(
 
     recipe = write_recipe(tmp_path / "r.yaml", steps=1, precision="bf16", evaluate_frames=2)
     (tmp_path / "one.txt").write_text("1_00000\n")
-    one = ("--config", "v1", "--dialogues", tmp_path / "one.txt")
+    one = ("--variant", "v1", "--dialogues", tmp_path / "one.txt")
     some = ("--model", tmp_path / "run", *one, "--output", tmp_path)
     with register_module_forward_hook(note):
-        assert command(monkeypatch, train, "--config", recipe, "--output", tmp_path / "run") == 0
+        assert command(monkeypatch, train, "--recipe", recipe, "--output", tmp_path / "run") == 0
         assert found == {torch.bfloat16}
         found.clear()
         assert command(monkeypatch, predict, *some) == 0

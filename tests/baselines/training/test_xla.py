@@ -105,7 +105,7 @@ def test_filled_batches_teach_the_same(
 
     for name, make in (("plain", collate), ("full", filled)):
         monkeypatch.setattr(loop.Training, "collate", make)
-        parts = ("--config", recipe, "--output", tmp_path / name, *PART.get(tracker, ()))
+        parts = ("--recipe", recipe, "--output", tmp_path / name, *PART.get(tracker, ()))
         assert command(monkeypatch, train, *parts) == 0
     assert sizes == [True, True]
     (one,) = (tmp_path / "plain").glob("**/step-*/model.safetensors")
@@ -121,8 +121,8 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 SMOKE = ("train", "--source", "sample", "--set", "log_every=1", "--set", "precision=fp32")
 RECIPES: dict[str, tuple[str, ...]] = {
-    **{tracker: ("--config", f"{tracker}/smoke") for tracker in TRACKERS},
-    "d3st": ("--config", "t5dst/smoke", "--set", "format=d3st"),
+    **{tracker: ("--recipe", f"{tracker}/smoke") for tracker in TRACKERS},
+    "d3st": ("--recipe", "t5dst/smoke", "--set", "format=d3st"),
 }
 PARTS = {"sgp_dst": ("intent", "combine", "copy", "cross")}
 
@@ -134,7 +134,7 @@ def test_a_smoke_recipe_runs_on_xla_from_training_to_card(
 ) -> None:
     train_it = (*SMOKE, *RECIPES[system])
     (tmp_path / "one.txt").write_text("1_00000\n")
-    of_one = ("--config", "v1", "--dialogues", "one.txt")
+    of_one = ("--variant", "v1", "--dialogues", "one.txt")
     parts = PARTS.get(system, ("",))
     on_cpu = [
         ["until", "10", *train_it, "--output", f"cpu{p}", *(p and ("--task", p))] for p in parts

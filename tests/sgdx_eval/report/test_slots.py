@@ -196,7 +196,7 @@ def test_a_variant_of_ones_own_leaves_the_others_analysed(tmp_path: Path) -> Non
     words, run, frames = tmp_path / "words.json", tmp_path / "run", tmp_path / "frames"
     words.write_text('{"Flats_1": {"slots": {"bedrooms": {"name": "chambers"}}}}')
     shared = ["--source", "sample", "--variant", f"team={words}"]
-    shared += ["--config", "original", "v1", "team"]
+    shared += ["--variant", "original", "v1", "team"]
     assert main(["evaluate", "--tracker", "lexical", *shared, "--output", str(run)]) == 0
     assert main(["export", "frames", *shared, "--split", "test", "--output", str(frames)]) == 0
     for references, reasons, variants in (
