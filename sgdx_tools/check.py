@@ -22,7 +22,7 @@ from sgdx_metric.version import __version__
 from .data import Json, Project, Tool
 from .folder import TOOLS
 from .importing import import_source, skill_pattern
-from .json_schema import Layout, Node
+from .json_schema import Node
 from .project import load_tools
 from .values import why_no_call_fits
 
@@ -73,13 +73,13 @@ def _faults(tool: Tool) -> Iterator[tuple[str, str, str]]:
         names = {name for name in node.schema.get("required", ()) if isinstance(name, str)}
         required.setdefault(node.path, set()).update(names)
         is_open = {"patternProperties", "$dynamicRef"} & node.schema.keys()
-        for name in sorted(names - layout.members.get(node.path, {}).keys()):
+        for name in sorted(names - layout.names([node.path]).keys()):
             if not is_open:
                 text = f"requires {name!r}, which is none of its properties"
                 yield node.path, "unknown_name", text
     for node in layout.nodes.values():
         is_required = node.name in required.get(node.parent, ())
-        for text in dict.fromkeys(_contradictions(node, layout, is_required)):
+        for text in dict.fromkeys(_contradictions(node, is_required)):
             yield node.path, "contradiction", text
 
 
@@ -118,7 +118,7 @@ _DEFAULT = re.compile(
 )
 
 
-def _contradictions(node: Node, layout: Layout, is_required: bool) -> Iterator[str]:
+def _contradictions(node: Node, is_required: bool) -> Iterator[str]:
     """Where the description of a part and its schema cannot both be right."""
     schema = node.schema
     text = schema.get("description") or ""

@@ -228,11 +228,11 @@ def differences(
 
 # Where a leaf stands in the variant's names, what is wrong with it, and the paths that describe it,
 # the nearest first.
-_Leaf = tuple[str, str, list[tuple[str, ...]]]
+_Leaf = tuple[str, str, list[Sequence[str]]]
 
 
 def _leaves(
-    expected: Any, value: Any, around: list[tuple[str, ...]], place: str, renaming: Renaming
+    expected: Any, value: Any, around: list[Sequence[str]], place: str, renaming: Renaming
 ) -> list[_Leaf]:
     """The leaves in which a value differs from an expected one; itself where none is known."""
     whole = [(place, f"found {_short(value)}, expected {_short(expected)}", around)]
@@ -245,7 +245,7 @@ def _leaves(
         return whole
     if isinstance(expected, dict) and isinstance(value, dict):
         for key in {**expected, **value}:
-            inner = [renaming.member(around[0], key), *around]
+            inner: list[Sequence[str]] = [renaming.member(around[0], key), *around]
             where = step(place, key)
             if key not in value:
                 if not any(e is None or is_absent(e) for e in alternatives(expected[key])):
@@ -258,7 +258,7 @@ def _leaves(
                 leaves += _leaves(expected[key], value[key], inner, where, renaming)
     elif isinstance(expected, list) and isinstance(value, list) and len(expected) == len(value):
         for i, (one, other) in enumerate(zip(expected, value)):
-            inner = [renaming.layout.item(around[0], i), *around]
+            inner = [renaming.layout.at(around[0], i), *around]
             if not _is_right(one, other):
                 leaves += _leaves(one, other, inner, f"{place}[{i}]", renaming)
     return leaves or whole
@@ -268,15 +268,15 @@ def _is_right(expected: Any, value: Any) -> bool:
     return score_arguments({"it": expected}, {"it": value}, {}, "exact") == 1
 
 
-def _used(expected: Any, paths: tuple[str, ...], renaming: Renaming) -> tuple[str, ...]:
+def _used(expected: Any, paths: Sequence[str], renaming: Renaming) -> list[str]:
     """The paths of all that an expected value has inside."""
     if isinstance(expected, list):
-        inner = [(item, renaming.layout.item(paths, i)) for i, item in enumerate(expected)]
+        inner = [(item, renaming.layout.at(paths, i)) for i, item in enumerate(expected)]
     elif isinstance(expected, dict) and not is_matcher(expected):
         inner = [(item, renaming.member(paths, key)) for key, item in expected.items()]
     else:
         inner = []
-    return tuple(p for item, below in inner for p in (*below, *_used(item, below, renaming)))
+    return [p for item, below in inner for p in (*below, *_used(item, below, renaming))]
 
 
 def _short(value: Any) -> str:

@@ -154,33 +154,18 @@ def distinct(tools: Mapping[str, Tool], variant: Variant) -> Variant:
 
 def _distinct_parameters(tool: Tool, words: Mapping[str, Words]) -> dict[str, Words]:
     """New words of parameters, without names that would not be distinct in their object."""
-    layout = tool.layout
-    # One property in several places has one name, that of its first place which has one.
-    places: dict[str, set[str]] = {}
-    for members in layout.members.values():
-        for paths in members.values():
-            joined = {p for path in paths for p in places.get(path, {path})}
-            places |= dict.fromkeys(joined, joined)
-    in_order = [*dict.fromkeys([*places, *words])]
     names: dict[str, str | None] = {}
-    for path in in_order:
-        if path not in names:
-            shared = places.get(path, {path})
-            given = (words[p].name for p in in_order if p in shared and p in words)
-            names |= dict.fromkeys(shared, next(filter(None, given), None))
-    clash = True
-    while clash:
-        clash = False
-        for members in layout.members.values():
-            originals = {paths[0]: name for name, paths in members.items()}
-            new_names = {path: names[path] for path in originals}
-            for path, kept in distinct_names(originals, new_names).items():
-                if kept != names[path]:
-                    names |= dict.fromkeys(places[path], kept)
-                    clash = True
+    for members in tool.layout.members.values():
+        # One property in several places has one name, that of its first place which has one.
+        new_names = {
+            name: next((new for p in paths if p in words and (new := words[p].name)), None)
+            for name, paths in members.items()
+        }
+        kept = distinct_names({name: name for name in members}, new_names)
+        names |= {path: kept[name] for name, paths in members.items() for path in paths}
     new_words = {
-        path: Words(name, words[path].description if path in words else None)
-        for path, name in names.items()
+        path: Words(names.get(path), words[path].description if path in words else None)
+        for path in dict.fromkeys([*names, *words])
     }
     return {path: new for path, new in new_words.items() if new != Words()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 from urllib.parse import unquote
@@ -27,11 +27,10 @@ from .json_schema import (
     Layout,
     Node,
     escape,
-    step,
 )
-from .mentions import Mentions
 
 _NO_WORDS = ToolWords()
+_IS_NAME = re.compile(r"\w*(?:[a-z0-9][A-Z]|[_\d-])[\w-]*")  # which no other word looks like
 
 
 class WordedTools:
@@ -87,9 +86,9 @@ class WordedTools:
         name, parameters = self.name(tool), self.renaming(tool).schema()
         if name != original.name and isinstance(parameters.get("title"), str):
             parameters = parameters | {"title": _title(name)}
-        old, new = original.description, words.description
-        spoken = self._mentions
-        description = spoken.in_text(old, tool) if new is None else spoken.in_new_text(new, tool)
+        new = words.description
+        text = original.description if new is None else new
+        description = self._mentions.in_text(text, tool, new is not None)
         return replace(original, name=name, description=description, parameters=parameters)
 
     def expect(self, case: Case) -> tuple[ExpectedCall, ...] | None:
@@ -193,20 +192,22 @@ class Renaming:
         self.layout, self.words = layout, words
         # The names that texts speak of, and the tool's id.
         self._mentions, self._tool = mentions, tool
-        # By the path of an object, the new names of its properties that get one.
-        self.names: dict[str, dict[str, str]] = {}
-        for path, members in layout.members.items() if words else ():
+        # By the path of a value in ``layout.values``, the new names of its properties that get one,
+        # and by that of a schema of keys, under ``propertyNames``, those of their objects.
+        self._names: dict[str, dict[str, str]] = {}
+        self._keys: dict[str, dict[str, str]] = {}
+        for value, members in layout.members.items() if words else ():
             for name, paths in members.items():
-                new_words = words.get(paths[0])
-                if new_words and new_words.name not in (None, name):
-                    self.names.setdefault(path, {})[name] = str(new_words.name)
-        # By the path of each schema of keys, under ``propertyNames``, those of their objects.
-        self._keys: dict[str, list[str]] = {}
-        for node in layout.nodes.values() if words else ():
-            if "propertyNames" in node.schema:
-                owners = [path for path, scope in layout.scopes.items() if node.path in scope]
-                for path in layout.scopes[step(node.path, "propertyNames")]:
-                    self._keys.setdefault(path, []).extend(owners)
+                new = next((n for p in paths if p in words and (n := words[p].name)), name)
+                if new != name:
+                    self._names.setdefault(value, {})[name] = new
+            for path in layout.parts[value].get("propertyNames", ()):
+                keys = self._keys.setdefault(layout.values[path], {})
+                keys |= self._names.get(value, {})
+
+    def names(self, path: str) -> Mapping[str, str]:
+        """The new names of properties of the object at a path."""
+        return self._names.get(self.layout.values.get(path, ""), {})
 
     # ---- values
 
@@ -214,45 +215,37 @@ class Renaming:
         """A value of the schema, or of a part of it at some paths, with the new names of its keys.
 
         Where it is of an expected call, alternatives, ``{"any_of": [...]}``, are values too, and
-        matchers stay as they are. An
-        object in which two keys would get one name, as one of them is not in the schema, is
-        refused.
+        matchers stay as they are. An object in which two keys would get one name, as one of them is
+        not in the schema, is refused.
         """
-        if not self.names:
+        layout = self.layout
+        if not self._names or not paths:
             return value
         if isinstance(value, list):
-            return [
-                self.value(item, self.layout.item(paths, i), is_expected)
-                for i, item in enumerate(value)
-            ]
+            items = enumerate(value)
+            return [self.value(item, layout.at(paths, i), is_expected) for i, item in items]
         if not isinstance(value, dict):
             return value
         if is_expected and value.keys() == {ANY_OF} and isinstance(value[ANY_OF], list):
             return {ANY_OF: [self.value(item, paths, True) for item in value[ANY_OF]]}
         if is_expected and is_matcher(value):  # which has no names of arguments
             return value
-        scope = self.layout.scope(paths)
-        names = {old: new for p in scope for old, new in self.names.get(p, {}).items()}
+        names = self.names(paths[0])
         renamed = {
-            names.get(key, key): self.value(item, self.layout.member(paths, key), is_expected)
+            names.get(key, key): self.value(item, layout.at(paths, key), is_expected)
             for key, item in value.items()
         }
         if len(renamed) < len(value):
             keys = ", ".join(map(str, value))
-            raise SgdxError(f"{self.layout.where}: of the keys {keys} two would get one name")
+            raise SgdxError(f"{layout.where}: of the keys {keys} two would get one name")
         return renamed
 
-    def member(self, paths: Sequence[str], name: str) -> tuple[str, ...]:
+    def member(self, paths: Sequence[str], name: str) -> list[str]:
         """The paths of a property by its new name, of an object that some paths describe."""
-        found: list[str] = []
-        for path in paths:
-            new_names = self.names.get(path, {})
-            for old, members in self.layout.members.get(path, {}).items():
-                if new_names.get(old, old) == name:
-                    found += members
-            if not found:
-                found = [p for p in (step(path, "*"),) if p in self.layout.elements]
-        return self.layout.scope(found)
+        new_names = self.names(paths[0]) if paths else {}
+        known = self.layout.names(paths)
+        old = next((old for old in known if new_names.get(old, old) == name), None)
+        return self.layout.at(paths, old)
 
     # ---- the schema
 
@@ -268,21 +261,21 @@ class Renaming:
         schema = {
             keyword: self._keyword(node, keyword, value) for keyword, value in node.schema.items()
         }
-        words = self.words.get(self.layout.element_paths.get(pointer, ""))
-        if words and words.description is not None:
-            schema["description"] = words.description
-            if self._mentions:
-                schema["description"] = self._mentions.in_new_text(words.description, self._tool)
-        elif self._mentions and isinstance(schema.get("description"), str):
-            schema["description"] = self._mentions.in_text(schema["description"], self._tool)
-        new_name = self.names.get(node.parent, {}).get(node.name) if node.name else None
+        words, text = self.words.get(node.element), schema.get("description")
+        is_new = words is not None and words.description is not None
+        if words and is_new:
+            text = words.description
+        if text is not None:
+            spoken = self._mentions
+            schema["description"] = spoken.in_text(text, self._tool, is_new) if spoken else text
+        new_name = self.names(node.parent).get(node.name) if node.name else None
         if new_name and isinstance(schema.get("title"), str):
             schema["title"] = _title(new_name)  # a title repeats the old name
         return original if isinstance(original, bool) and not schema else schema
 
     def _keyword(self, node: Node, keyword: str, value: Any) -> Any:
         """What stands under a keyword, in the new words."""
-        pointer, names = f"{node.pointer}/{keyword}", self.names.get(node.path, {})
+        pointer, names = f"{node.pointer}/{keyword}", self.names(node.path)
         if keyword in OBJECTS:
             return {
                 self._key(node, keyword, key): _mention(child, names)
@@ -295,13 +288,12 @@ class Renaming:
         if keyword in SINGLE:
             return self._schema(pointer, value)
         if keyword in REFERENCES:
-            return self._pointer(value) if value[:2] == "#/" else value
-        if node.path in self._keys and keyword in (*VALUES, *VALUE_LISTS, "pattern"):
-            of_keys: dict[str, str] = {}
-            for path in self._keys[node.path]:
-                of_keys |= self.names.get(path, {})
-            is_pattern = keyword == "pattern" and isinstance(value, str)
-            return _in_pattern(value, of_keys) if is_pattern else _mention(value, of_keys)
+            return self._pointer(value)
+        of_keys = self._keys.get(self.layout.values[node.path])
+        if of_keys and keyword == "pattern" and isinstance(value, str):
+            return _in_pattern(value, of_keys)
+        if of_keys and keyword in (*VALUES, *VALUE_LISTS):
+            return _mention(value, of_keys)
         is_list = keyword in VALUE_LISTS or keyword.endswith("examples")
         if is_list and isinstance(value, list):
             return [self.value(item, (node.path,)) for item in value]
@@ -312,32 +304,31 @@ class Renaming:
         if keyword == "discriminator" and isinstance(value, dict):
             name, mapping = str(value.get("propertyName")), value.get("mapping")
             new = value | ({"propertyName": names[name]} if name in names else {})
-            for key, to in mapping.items() if isinstance(mapping, dict) else ():
-                to = self._pointer(to) if isinstance(to, str) and to[:2] == "#/" else to
-                new["mapping"] = new["mapping"] | {key: to}
+            if isinstance(mapping, dict):
+                new["mapping"] = {key: self._pointer(to) for key, to in mapping.items()}
             return new
         if keyword not in ("required", "dependentRequired"):  # such as x-depends-on of a property
-            names = {**self.names.get(node.parent, {}), **names}
+            names = {**self.names(node.parent), **names}
         return _mention(value, names)
 
     def _key(self, node: Node, keyword: str, key: str) -> str:
         """The key of a schema under a keyword, in the new words."""
-        names = self.names.get(node.path, {})
+        names = self.names(node.path)
         if keyword == "patternProperties":
             return _in_pattern(key, names)
         by_name = keyword in ("properties", "dependentSchemas", "dependencies")
         return names.get(key, key) if by_name else key
 
-    def _pointer(self, pointer: str) -> str:
-        """A JSON pointer into the schema in the new words."""
+    def _pointer(self, reference: Any) -> Any:
+        """A JSON pointer into the schema in the new words; other references stay."""
+        if not isinstance(reference, str) or reference[:2] != "#/":
+            return reference
         old, new = ["#"], ["#"]
-        for token in unquote(pointer).split("/")[1:]:
+        for token in unquote(reference).split("/")[1:]:
             owner = self.layout.nodes.get("/".join(old[:-1]))
-            if owner and old[-1] in OBJECTS:
-                key = token.replace("~1", "/").replace("~0", "~")
-                new.append(escape(self._key(owner, old[-1], key)))
-            else:
-                new.append(token)
+            is_key = owner and old[-1] in OBJECTS
+            key = token.replace("~1", "/").replace("~0", "~")
+            new.append(escape(self._key(owner, old[-1], key)) if owner and is_key else token)
             old.append(token)
         return "/".join(new)
 
@@ -374,3 +365,72 @@ def _title(name: str) -> str:
     'Party Size'
     """
     return " ".join(word[:1].upper() + word[1:] for word in re.split("[_-]+", name) if word)
+
+
+class Mentions:
+    """The names of tools and arguments that a variant changes, ready to be put into texts.
+
+    A tool that is called otherwise is called so too in the texts that name it, or a part of what
+    other words cost is a name that does not exist any more. Which words of a text are a name is
+    told by how they are written: ``find_harbour`` is one anywhere, ``search`` only in quotes or
+    before a bracket.
+    """
+
+    def __init__(self, tools: Mapping[str, Tool], variant: Variant) -> None:
+        # By the tool's id, the new names of its arguments; those of which it has two are left out.
+        self._own: dict[str, dict[str, str]] = {}
+        new_names: dict[str, set[str]] = {}
+        self._current: set[str] = set()  # names that there are under the variant
+        for i, tool in tools.items() if variant.tools else ():
+            words = variant.tools.get(i)
+            new = (words.name if words else None) or tool.name
+            self._current.add(new)
+            new_names.setdefault(tool.name, set()).add(new)
+            of_tool: dict[str, set[str]] = {}
+            for path, element in tool.elements.items():
+                if path and element.name:
+                    part = words.parameters.get(path) if words else None
+                    of_tool.setdefault(element.name, set()).add(
+                        (part.name if part else None) or element.name
+                    )
+            for old, found in of_tool.items():
+                new_names.setdefault(old, set()).update(found)
+                self._current |= found
+            self._own[i] = _changed(of_tool)
+        self._all = _changed(new_names)
+        # One pattern for all tools, since it takes long to compile where there are thousands.
+        self._names = _finding({*self._all}.union(*self._own.values()))
+
+    def __bool__(self) -> bool:
+        return bool(self._all) or any(self._own.values())
+
+    def in_text(self, text: str, tool: str | None = None, is_new: bool = False) -> str:
+        """A text in the new names, perhaps of a tool, whose own arguments go first.
+
+        In one that the variant gives, only names that are gone are old ones.
+        """
+        own = self._own.get(tool or "", {})
+        kept = self._current if is_new else ()
+
+        def new(old: re.Match[str]) -> str:
+            name = old[0]
+            return name if name in kept else own.get(name) or self._all.get(name, name)
+
+        return self._names.sub(new, text)
+
+
+def _changed(names: Mapping[str, set[str]]) -> dict[str, str]:
+    """The names that have one new name, and another one than the old."""
+    return {old: next(iter(new)) for old, new in names.items() if len(new) == 1 and {old} != new}
+
+
+def _finding(names: Collection[str]) -> re.Pattern[str]:
+    """What finds whole names in a text; nothing where there are none."""
+    longest = [*map(re.escape, sorted(names, key=len, reverse=True))]
+    if not longest:
+        return re.compile(r"(?!)")
+    clear = "|".join(name for name in longest if _IS_NAME.fullmatch(name.replace("\\", "")))
+    every = "|".join(longest)
+    forms = [rf"(?<![\w-])(?:{clear})(?![\w-])"] if clear else []
+    forms.append(rf"(?<=[`'\"])(?:{every})(?=[`'\"])|(?<![\w-])(?:{every})(?=\()")
+    return re.compile("|".join(forms))

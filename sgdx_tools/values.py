@@ -53,14 +53,14 @@ def fault(expected: Json, tool: Tool, is_whole: bool = True) -> str:
     from referencing.exceptions import Unresolvable
 
     layout = tool.layout
-    names = layout.members.get("", {})
+    names = layout.names([""])
     unknown = [name for name in expected if name not in names]
     is_open = any(
         node.schema.get("patternProperties")
         or node.schema.get("additionalProperties", False) is not False
         or node.schema.get("unevaluatedProperties", False) is not False
         for node in layout.nodes.values()
-        if node.path in layout.scopes[""]
+        if not layout.values[node.path]
     )
     if unknown and not is_open:
         known = f"expected one of {', '.join(names)}" if names else "the tool has no parameters"
@@ -153,13 +153,13 @@ def why_no_call_fits(schema: Json) -> str:
         return ""  # the schema is none by the standard
 
 
-def _misread(expected: Any, paths: tuple[str, ...], tool: Tool, place: str) -> Iterator[str]:
+def _misread(expected: Any, paths: Sequence[str], tool: Tool, place: str) -> Iterator[str]:
     """Where a value may be alternatives, or an object of the tool's own with such an argument.
 
     Also what is wrong with a matcher.
     """
     layout, accepted = tool.layout, alternatives(expected)
-    known = {name for path in layout.scope(paths) for name in layout.members.get(path, ())}
+    known = layout.names(paths)
     key = ABSENT if is_absent(expected) else ANY_OF if accepted != [expected] else ""
     key = MATCHES if is_matcher(expected) else key
     is_written_out = any(isinstance(v, dict) and v.keys() == {ANY_OF} for v in accepted)
@@ -179,11 +179,10 @@ def _misread(expected: Any, paths: tuple[str, ...], tool: Tool, place: str) -> I
                 yield from _misread(value, paths, tool, place)
     elif isinstance(expected, dict) and not key:
         for name, value in expected.items():
-            inner = layout.member(paths, name)
-            yield from _misread(value, inner, tool, step(place, name))
+            yield from _misread(value, layout.at(paths, name), tool, step(place, name))
     elif isinstance(expected, list):
         for i, value in enumerate(expected):
-            yield from _misread(value, layout.item(paths, i), tool, f"{place}[{i}]")
+            yield from _misread(value, layout.at(paths, i), tool, f"{place}[{i}]")
 
 
 @cache

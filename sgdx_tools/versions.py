@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from .data import ElementId, Json, Tool, ToolWords, Variant, Words
-from .json_schema import INNER, ROOT, Layout, Node
+from .json_schema import INNER, ROOT, Node
 from .renaming import WordedTools
 
 _T = TypeVar("_T")
@@ -33,10 +33,10 @@ def variant_between(
     """
     facts: list[Callable[[Tool], Hashable]] = [
         lambda tool: tool.description,
-        lambda tool: _form(tool.layout, tool.layout.nodes["#"], True),
+        lambda tool: _form(tool.layout.nodes["#"], True),
     ]
     if len(tools) == len(others):
-        facts.append(lambda tool: _form(tool.layout, tool.layout.nodes["#"], False))
+        facts.append(lambda tool: _form(tool.layout.nodes["#"], False))
     pairs = _paired(tools, others, facts)
     words = {i: _words_between(tools[i], others[other]) for i, other in pairs.items()}
     changed = {tool: new for tool, new in words.items() if new != ToolWords()}
@@ -102,15 +102,14 @@ def _paired(
 
 def _words_between(tool: Tool, other: Tool) -> ToolWords:
     """The words of another version of a tool."""
-    layout, new_layout = tool.layout, other.layout
     names: dict[str, str] = {}
     descriptions: dict[str, str] = {}
-    for node, new in _nodes(layout, new_layout, layout.nodes["#"], new_layout.nodes["#"]):
+    for node, new in _nodes(tool.layout.nodes["#"], other.layout.nodes["#"]):
         if node.name and new.name != node.name:
             names.setdefault(node.path, new.name)
         text = new.schema.get("description", "")
-        if text != node.schema.get("description", "") and node.pointer in layout.element_paths:
-            descriptions[layout.element_paths[node.pointer]] = text
+        if text != node.schema.get("description", "") and node.element:
+            descriptions[node.element] = text
     parts = {
         path: Words(names.get(path), descriptions.get(path))
         for path in dict.fromkeys([*names, *descriptions])
@@ -122,25 +121,23 @@ def _words_between(tool: Tool, other: Tool) -> ToolWords:
     )
 
 
-def _nodes(
-    layout: Layout, new_layout: Layout, node: Node, new: Node
-) -> Iterator[tuple[Node, Node]]:
+def _nodes(node: Node, new: Node) -> Iterator[tuple[Node, Node]]:
     """A node of two schemas, and the nodes inside it that belong together."""
     yield node, new
     children, others = (
-        {child.pointer.removeprefix(within.pointer): (of, child) for child in of.children(within)}
-        for of, within in ((layout, node), (new_layout, new))
+        {child.pointer.removeprefix(within.pointer): child for child in within.children}
+        for within in (node, new)
     )
     # Only properties have names by which they are called otherwise.
-    facts: list[Callable[[tuple[Layout, Node]], Hashable]] = [
-        lambda of: of[1].name and of[1].schema.get("description"),
-        lambda of: of[1].name and _form(*of, False),
+    facts: list[Callable[[Node], Hashable]] = [
+        lambda of: of.name and of.schema.get("description"),
+        lambda of: of.name and _form(of, False),
     ]
     for key, other in _paired(children, others, facts).items():
-        yield from _nodes(layout, new_layout, children[key][1], others[other][1])
+        yield from _nodes(children[key], others[other])
 
 
-def _form(layout: Layout, root: Node, with_names: bool) -> str:
+def _form(root: Node, with_names: bool) -> str:
     """What a schema is without its words, and if asked without the names of its properties."""
 
     def form(node: Node) -> Any:
@@ -148,7 +145,7 @@ def _form(layout: Layout, root: Node, with_names: bool) -> str:
         own.pop("description")
         if not with_names:
             own["required"] = len(own["required"])
-        inner = [[child.name if with_names else "", form(child)] for child in layout.children(node)]
+        inner = [[child.name if with_names else "", form(child)] for child in node.children]
         return [own, sorted(inner, key=json.dumps)]
 
     return json.dumps(form(root), sort_keys=True) if root.schema else ""  # without any, no fact

@@ -23,7 +23,6 @@ from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_llm.functions import safe_names
 
 from ..data import Json
-from ..json_schema import MOST_IN_A_ROW
 from .dialects import modern
 
 _SCHEMAS = (
@@ -36,6 +35,7 @@ _OBJECTS = ("patternProperties", "dependentSchemas", "dependencies")
 # is referred to of ``$defs`` becomes a definition of the tool.
 _DROPPED = ("xml", "externalDocs", "discriminator", "$defs", "definitions", "$recursiveAnchor")
 _ALL, _ONE = "allOf", ("oneOf", "anyOf")
+_MOST_IN_A_ROW = 20  # references, each to what is but the next
 
 
 def read_document(data: bytes, path: Path) -> Any:
@@ -121,8 +121,8 @@ class Document:
         pending, visited = deque([("", schema, 0)]), {""}
         while pending:
             name, part, depth = pending.popleft()
-            if depth > MOST_IN_A_ROW:
-                raise SgdxError(f"{where}: found over {MOST_IN_A_ROW} references in a row")
+            if depth > _MOST_IN_A_ROW:
+                raise SgdxError(f"{where}: found over {_MOST_IN_A_ROW} references in a row")
             if not isinstance(part, dict):
                 continue
             yield name, part

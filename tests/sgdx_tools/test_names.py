@@ -108,7 +108,7 @@ def test_no_old_name_stays_and_what_is_valid_stays_so(schema: Json, data: st.Dat
     renaming = renamed(schema)
     new, back = renaming.schema(), undone(renaming)
     for old_node, node in zip(renaming.layout.nodes.values(), back.layout.nodes.values()):
-        had = renaming.names.get(old_node.path, {}).keys()
+        had = renaming.names(old_node.path).keys()
         assert not had & set(_names(node.schema)), node
     assert _untitled(back.schema()) == _untitled(schema)
     value = data.draw(st.dictionaries(st.sampled_from(NAMES), VALUES))
@@ -209,7 +209,7 @@ def test_an_import_keeps_or_names_everything(document: Json) -> None:
     renaming = renamed(schema)
     Layout(renaming.schema(), "a")
     for node in renaming.layout.nodes.values():
-        assert not node.name or node.name in renaming.names[node.parent]
+        assert not node.name or node.name in renaming.names(node.parent)
 
 
 FERRIES = {
