@@ -16,9 +16,20 @@ from sgdx_dataset.io.json import check_value, decode_json, parse_json, pretty_js
 from sgdx_llm.messages import checked
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, ExpectedCall, Json, Project, Source, Tool, ToolWords, Variant, Words
-from .json_schema import Layout, check_name
-from .renaming import WordedTools
+from .data import (
+    Case,
+    ElementId,
+    ExpectedCall,
+    Json,
+    Project,
+    Source,
+    Tool,
+    ToolWords,
+    Variant,
+    Words,
+)
+from .json_schema import check_name
+from .renaming import WordedTools, clash
 from .values import why_none_is_right, with_plain_alternatives
 
 TOOLS, CASES, VARIANTS, SOURCE = "tools.json", "cases.jsonl", "variants", "source.json"
@@ -250,13 +261,25 @@ def check_variant(
     if not _VARIANT_NAME.fullmatch(variant.name) or variant.name == ORIGINAL:
         expected = f"expected letters, digits, _ . + and -, and not {ORIGINAL}"
         raise SgdxError(f"{where}: the variant's name is {variant.name!r}, {expected}")
-    for i, words in variant.tools.items():
-        record = f"{where}: tool {i}"
-        if i not in tools:
-            raise SgdxError(f"{record} is not in {TOOLS}, expected one of {', '.join(tools):.300}")
-        if words.name is not None:
-            check_name(words.name, record)
-        check_words(words.parameters, tools[i].layout, record)
+    words = (
+        ((i, path), new)
+        for i, of_tool in variant.tools.items()
+        for path, new in {"": of_tool, **of_tool.parameters}.items()
+    )
+    check_words(words, tools, where)
+    for i, of_tool in variant.tools.items():
+        names = {path: new.name for path, new in of_tool.parameters.items() if new.name is not None}
+        for path, members in tools[i].layout.members.items() if names else ():
+            place = f"{where}: tool {i}: properties of {path or 'the tool'}"
+            new_names: dict[str, str] = {}
+            for name, paths in members.items():
+                new_names[name], *others = sorted({names.get(p, name) for p in paths})
+                if others:
+                    nodes, found = " and ".join(paths), [new_names[name], *others]
+                    raise SgdxError(f"{place}: {nodes} are one property, found {found} for it")
+            if both := clash(new_names):
+                found = f"{' and '.join(both)} are both {new_names[both[0]]!r}"
+                raise SgdxError(f"{place}: {found}, expected distinct names")
     sets = dict.fromkeys([None, *(case.tools for case in cases)] if cases else [None])
     worded = WordedTools(tools, variant)
     shared = len({tool.name for tool in tools.values()}) < len(tools)
@@ -265,39 +288,29 @@ def check_variant(
             _check_distinct_names(worded, ids, where)
 
 
-def check_words(words: Mapping[str, Words], layout: Layout, where: str) -> None:
-    """Refuse new words by path that do not fit a schema."""
-    for path, new in words.items():
-        element = layout.elements.get(path)
-        if element is None:
-            known = ", ".join(layout.elements)
+def check_words(
+    words: Iterable[tuple[ElementId, Words]], tools: Mapping[str, Tool], where: str
+) -> None:
+    """Refuse new words of what is not in the tools, and names that it cannot have."""
+    for (i, path), new in words:
+        record = f"{where}: tool {i}"
+        if i not in tools:
+            raise SgdxError(f"{record} is not in {TOOLS}, expected one of {', '.join(tools):.300}")
+        elements = tools[i].elements
+        if path not in elements:
+            known = ", ".join(filter(None, elements))
             expected = f"expected one of {known}" if known else "the tool has no parameters"
-            raise SgdxError(f"{where}: path {path} is not in the tool, {expected[:500]}")
-        if new.name is not None and not element.name:
-            raise SgdxError(f"{where}: path {path}: found a name, expected a description alone")
+            raise SgdxError(f"{record}: path {path} is not in the tool, {expected[:500]}")
+        record += f": path {path}" if path else ""
+        if new.name is not None and not elements[path].name:
+            raise SgdxError(f"{record}: found a name, expected a description alone")
         if new.name is not None:
-            check_name(new.name, f"{where}: path {path}")
-    names = {path: new.name for path, new in words.items() if new.name is not None}
-    for path, members in layout.members.items() if names else ():
-        place = f"{where}: properties of {path or 'the tool'}"
-        originals: dict[str, str] = {}
-        for name, paths in members.items():
-            new_name, *others = sorted({names.get(p, name) for p in paths})
-            if others:
-                nodes, found = " and ".join(paths), [new_name, *others]
-                raise SgdxError(f"{place}: {nodes} are one property, found {found} for it")
-            other = originals.setdefault(new_name, name)
-            if other != name:
-                both = f"{other} and {name} are both {new_name!r}"
-                raise SgdxError(f"{place}: {both}, expected distinct names")
+            check_name(new.name, record)
 
 
 def _check_distinct_names(worded: WordedTools, ids: Collection[str] | None, where: str) -> None:
     """Refuse words under which two tools that a model sees together have one name."""
-    first: dict[str, str] = {}
-    for i in worded.shown(ids):
-        name = worded.name(i)
-        other = first.setdefault(name, i)
-        if other != i:
-            both = f"tools {other} and {i} are both called {name!r}"
-            raise SgdxError(f"{where}: {both}, expected distinct names")
+    names = {i: worded.name(i) for i in worded.shown(ids)}
+    if both := clash(names):
+        found = f"tools {' and '.join(both)} are both called {names[both[0]]!r}"
+        raise SgdxError(f"{where}: {found}, expected distinct names")

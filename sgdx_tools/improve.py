@@ -27,9 +27,9 @@ from .data import Case, ElementId, Project, ToolWords, Variant, Words
 from .elements import Outcome, changed_elements, differences
 from .folder import with_variants, write_variant
 from .keys import FILE
-from .pool import Pool, distinct, new_pool
 from .predictions import ANSWERS
 from .report import write_report
+from .rewording import Pool, distinct, new_pool
 from .scoring import Scored, score_files
 from .tables import short_words
 from .verdict import fewest

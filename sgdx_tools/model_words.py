@@ -20,8 +20,8 @@ from sgdx_llm.options import SendingOptions, ServerOptions
 from .asking import FunctionPlan
 from .data import ElementId, Json, Tool
 from .json_schema import NAME
-from .pool import KINDS, ElementPool, Pool
 from .predictions import read_calls
+from .rewording import KINDS, ElementPool, Pool
 
 _MOST_ATTEMPTS = 4  # times that a run asks about a tool whose words are refused
 _FUNCTION = "reword"

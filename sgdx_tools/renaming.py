@@ -419,6 +419,15 @@ class Mentions:
         return self._names.sub(new, text)
 
 
+def clash(names: Mapping[str, str]) -> tuple[str, str] | None:
+    """Two keys that have one name, the later one last; None where there are none."""
+    first: dict[str, str] = {}
+    for key, name in names.items():
+        if (other := first.setdefault(name, key)) != key:
+            return other, key
+    return None
+
+
 def _changed(names: Mapping[str, set[str]]) -> dict[str, str]:
     """The names that have one new name, and another one than the old."""
     return {old: next(iter(new)) for old, new in names.items() if len(new) == 1 and {old} != new}

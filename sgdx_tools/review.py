@@ -21,7 +21,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import HTML_MARK, is_written, read_input, write_bytes
 
 from .data import ElementId, Tool
-from .pool import KINDS, ElementPool, Pool, check_pool
+from .rewording import KINDS, ElementPool, Pool, check_pool
 
 TSV, HTML = "review.tsv", "review.html"
 _TEMPLATE = Path(__file__).parent / "templates" / "review.html"

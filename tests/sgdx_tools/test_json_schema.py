@@ -8,7 +8,7 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
-from sgdx_tools.folder import check_words
+from sgdx_tools.folder import check_variant
 from sgdx_tools.json_schema import Element, Layout
 from sgdx_tools.renaming import Renaming, WordedTools
 
@@ -53,9 +53,9 @@ WORDS = {
 
 
 def renaming(schema: Json, words: dict[str, Words]) -> Renaming:
-    layout = Layout(schema, "tools.json: tool t")
-    check_words(words, layout, "v1.json: tool t")
-    return Renaming(layout, words)
+    tool, variant = Tool("t", "", schema), Variant("v1", {"t": ToolWords(parameters=words)})
+    check_variant(variant, {"t": tool}, (), "v1.json")
+    return Renaming(tool.layout, words)
 
 
 def test_elements_are_properties_and_whatever_is_described() -> None:

@@ -14,11 +14,11 @@ from jsonschema import Draft202012Validator
 
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Case, Json, Tool, ToolWords, Variant, Words
-from sgdx_tools.folder import check_words, read_project, write_project
+from sgdx_tools.folder import check_variant, read_project, write_project
 from sgdx_tools.importing.openapi import import_openapi
 from sgdx_tools.json_schema import INNER, Layout
-from sgdx_tools.pool import distinct
 from sgdx_tools.renaming import Renaming, WordedTools
+from sgdx_tools.rewording import distinct
 
 from .conftest import Capture, command, objects, user
 
@@ -84,10 +84,9 @@ def renamed(schema: Json) -> Renaming:
     tool = Tool("t", "", schema)
     named = [path for path, element in tool.elements.items() if path and element.name]
     words = {path: Words(f"new_{i}") for i, path in enumerate(named)}
-    new = distinct({"t": tool}, Variant("v", {"t": ToolWords(parameters=words)})).tools["t"]
-    layout = Layout(schema, "t")
-    check_words(new.parameters, layout, "v")
-    return Renaming(layout, new.parameters)
+    new = distinct({"t": tool}, Variant("v", {"t": ToolWords(parameters=words)}))
+    check_variant(new, {"t": tool}, (), "v")
+    return Renaming(tool.layout, new.tools["t"].parameters)
 
 
 def undone(renaming: Renaming) -> Renaming:

@@ -15,9 +15,9 @@ from sgdx_metric.result import Result
 from sgdx_tools import score
 from sgdx_tools.data import Json, Project, Source, Tool, ToolWords, Words
 from sgdx_tools.folder import read_project, with_variants
-from sgdx_tools.pool import ElementPool, compose_variants
 from sgdx_tools.renaming import WordedTools
 from sgdx_tools.review import write_review
+from sgdx_tools.rewording import ElementPool, compose_variants
 from sgdx_tools.versions import variant_between
 
 from ..sgdx_llm.server import StandIn, call_completion, failing, serving
