@@ -73,6 +73,11 @@ def ask(
     program: str | None = None,
 ) -> None:
     """Ask what has no answer yet, show how far it is, and say at the end what was sent."""
+    of_servers = {**vars(sending), "base_url": server.base_url, "price": server.price}
+    usual = {**vars(SendingOptions()), "base_url": None, "price": None}
+    if program and (given := [name for name, of in usual.items() if of_servers[name] != of]):
+        option = given[0].replace("_", "-")
+        raise SgdxError(f"--{option}: found --command, whose program is no server")
     with _progress(count) as advance:
         if program:
             counts = Counter[str]()

@@ -73,12 +73,16 @@ class Asking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     keep: Annotated[float, Meta(ge=0)] | None = None
 
 
+_OF_PROGRAMS = ("set", "omit", "text_calls")
+
+
 class Model(Asking, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A model at a server, or a program; with the keys of `asking`, which go before those there."""
 
     # The model, by its name at the server.
     model: str | None = None
-    # Or a program, such as `python assistant.py`.
+    # Or a program, such as `python assistant.py`. Of the keys of `asking` it takes `set`, `omit`
+    # and `text_calls`.
     command: str | None = None
     # What its figures and its folder are called. Default: the model's name, or the program's file.
     name: str = ""
@@ -232,6 +236,9 @@ class KeysFile:
         for i, model in enumerate(keys.models):
             if bool(model.model) == bool(model.command):
                 raise self.fault("expected one of model and command", "models", i)
+            for key in Asking.__struct_fields__ if model.command else ():
+                if key not in _OF_PROGRAMS and getattr(model, key) not in (None, {}):
+                    raise self.fault("found a program, expected it of a server", "models", i, key)
         if keys.variants:
             try:
                 keys.variants.way()
@@ -334,10 +341,8 @@ def run_of(path: Path) -> Path:
 def with_defaults(own: AnyAsking, defaults: Asking) -> AnyAsking:
     """How a model is asked, with the defaults where it says nothing."""
     values: dict[str, Any] = {}
-    for name in Asking.__struct_fields__:
+    for name in _OF_PROGRAMS if getattr(own, "command", None) else Asking.__struct_fields__:
         value, default = getattr(own, name), getattr(defaults, name)
         joined = {**default, **value} if isinstance(value, dict) else value
         values[name] = default if joined is None else joined
-    if values["keep"] is not None and getattr(own, "command", None):
-        values["keep"] = None  # a program may have changed, whatever is kept for models
     return replace(own, **values)

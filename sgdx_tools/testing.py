@@ -81,7 +81,10 @@ def test(
             if base and own_cases:
                 file.keys = _with_own_cases(file, KeysFile(path))
             if max_cost is not None:
-                capped = tuple(replace(model, max_cost=max_cost) for model in file.keys.models)
+                capped = tuple(
+                    model if model.command else replace(model, max_cost=max_cost)
+                    for model in file.keys.models
+                )
                 file.keys = replace(file.keys, models=capped)
             note_read(path)
             if base:

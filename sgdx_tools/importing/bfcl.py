@@ -9,14 +9,16 @@ that the parameter may be left out. Files whose cases expect no call have no ans
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.json import decode_json
+from sgdx_dataset.io.json import decode_json, first_repeated
 
 from ..data import ABSENT, ANY_OF, Case, ExpectedCall, Json, Tool
 from ..values import why_none_is_right
@@ -48,123 +50,100 @@ class _Answer(msgspec.Struct):
     """A line of a file of answers: each call is an object of one function."""
 
     id: str
-    ground_truth: list[dict[str, dict[str, list[Any]]]]
+    ground_truth: list[_Calls]
+
+
+_Calls = dict[str, dict[str, list[Any]]]
+_Record = TypeVar("_Record", _Question, _Answer)
 
 
 def import_bfcl(files: Sequence[Path], answer_files: Sequence[Path]) -> Collection:
     """Read files of cases, and the files of their answers, in any order."""
     collection = Collection("bfcl")
-    answers = dict[str, _Answer]()
-    for path in answer_files:
-        for where, answer in _read_lines(path, _Answer, collection):
-            if answer.id in answers:
-                raise SgdxError(f"{where}: found case {answer.id} twice, expected one answer")
-            answers[answer.id] = answer
-    case_ids, definitions = set[str](), dict[bytes, str]()
-    for path in files:
-        for where, question in _read_lines(path, _Question, collection):
-            _check_category(question.id, where)
-            for function in question.function:  # which refuses types of other languages
-                plain_schema(function.parameters, f"{where}: function {function.name}")
-            if question.id in case_ids:
-                raise SgdxError(f"{where}: found case {question.id} twice, expected distinct ids")
-            case_ids.add(question.id)
-            is_single = len(question.question) == 1
-            if is_single and question.id not in answers and _NO_CALL not in question.id:
-                fault = f"found no answer for case {question.id}, expected it in --answers"
-                raise SgdxError(f"{where}: {fault}")
-            fault = _add_case(collection, definitions, question, answers.get(question.id))
-            if fault:
-                collection.left_out.append(f"case {question.id}: {fault}")
-    unused = [case_id for case_id in answers if case_id not in case_ids]
-    if unused:
-        collection.left_out.append(
-            f"{len(unused)} answers, such as {unused[0]}: they are of no case"
-        )
+    answers = {of.id: of.ground_truth for _, of in _read(answer_files, _Answer, collection)}
+    for where, question in _read(files, _Question, collection):
+        if found := _UNSUPPORTED.match(question.id):
+            raise _unsupported(where, found[1])
+        for function in question.function:  # which refuses types of other languages
+            function.parameters = plain_schema(
+                function.parameters, f"{where}: function {function.name}"
+            )
+        truth = answers.pop(question.id, None)
+        if len(question.question) == 1 and truth is None and _NO_CALL not in question.id:
+            fault = f"found no answer for case {question.id}, expected it in --answers"
+            raise SgdxError(f"{where}: {fault}")
+        try:
+            collection.cases.append(_case(question, truth, collection.tools))
+        except SgdxError as why:
+            collection.left_out.append(f"case {question.id}: {why}")
+    if answers:
+        some = f"{len(answers)} answers, such as {next(iter(answers))}"
+        collection.left_out.append(f"{some}: they are of no case")
     return collection
 
 
-def _check_category(name: str, where: str) -> None:
-    """Refuse a file or a case of a category that cannot be scored."""
-    if found := _UNSUPPORTED.match(name):
-        raise SgdxError(
-            f"{where}: category {found[1]} is not supported, expected cases of one turn whose "
-            "calls are known, such as simple_python, parallel, live_multiple or irrelevance"
-        )
+def _unsupported(where: str, category: str) -> SgdxError:
+    return SgdxError(
+        f"{where}: category {category} is not supported, expected cases of one turn whose "
+        "calls are known, such as simple_python, parallel, live_multiple or irrelevance"
+    )
 
 
-def _read_lines(path: Path, kind: type[Any], collection: Collection) -> list[tuple[str, Any]]:
-    """The lines of a file, each with its place for error messages."""
-    _check_category(path.name, str(path))
-    data = collection.add_file(path)
-    lines = [(i, line) for i, line in enumerate(data.splitlines(), 1) if line.strip()]
-    what = "an answer of BFCL" if kind is _Answer else "a case of BFCL"
-    return [(f"{path}:{i}", decode_json(line, kind, f"{path}:{i}", what)) for i, line in lines]
+def _read(
+    paths: Sequence[Path], kind: type[_Record], collection: Collection
+) -> Iterator[tuple[str, _Record]]:
+    """The lines of files, each with its place for error messages."""
+    ids, what = set[str](), "an answer of BFCL" if kind is _Answer else "a case of BFCL"
+    for path in paths:
+        if found := _UNSUPPORTED.match(path.name):
+            raise _unsupported(str(path), found[1])
+        for number, line in enumerate(collection.add_file(path).splitlines(), 1):
+            if line.strip():
+                where = f"{path}:{number}"
+                record = decode_json(line, kind, where, what)
+                if record.id in ids:
+                    raise SgdxError(f"{where}: found case {record.id} twice, expected it once")
+                ids.add(record.id)
+                yield where, record
 
 
-def _add_case(
-    collection: Collection,
-    definitions: dict[bytes, str],
-    question: _Question,
-    answer: _Answer | None,
-) -> str:
-    """Add a case and its tools, whose ids are noted by their definitions, or say why not."""
+def _case(question: _Question, truth: list[_Calls] | None, tools: dict[str, Tool]) -> Case:
+    """A case, whose tools are added to those there are; ``SgdxError`` says why it is none."""
     if len(question.question) != 1:
-        return f"found {len(question.question)} turns of the user, expected one"
-    functions = {function.name: function for function in question.function}
-    calls = []
-    for item in answer.ground_truth if answer else ():
-        for name, accepted in item.items():
-            if name not in functions:
-                return f"its answer calls {name}, which it lacks"
-            arguments, fault = _expected_arguments(accepted, functions[name].parameters)
-            if fault:
-                return f"its answer for {name} {fault}, so that no call is right"
-            calls.append((name, arguments))
-    ids = [_add_tool(collection, definitions, function) for function in question.function]
-    names = [collection.tools[i].name for i in ids]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        return f"two of its tools are called {twice}"
-    id_of = {function.name: tool for tool, function in zip(ids, question.function)}
-    expect = tuple(ExpectedCall(id_of[name], arguments) for name, arguments in calls)
-    for call in expect:
-        if why := why_none_is_right(call.arguments, collection.tools[call.name]):
-            return f"its answer for {call.name} fits no schema: {why}"
+        raise SgdxError(f"found {len(question.question)} turns of the user, expected one")
+    names = [function.name.replace(".", "_") for function in question.function]
+    if repeated := first_repeated(names):
+        raise SgdxError(f"two of its tools are called {repeated}")
+    functions = {function.name: function.parameters for function in question.function}
+    calls = [(name, of) for made in truth or () for name, of in made.items()]
+    for name, accepted in calls:
+        if name not in functions:
+            raise SgdxError(f"its answer calls {name}, which it lacks")
+        for key, values in accepted.items():
+            if not values:
+                raise SgdxError(f"its answer for {name} accepts no value of {key}")
+    ids: dict[str, str] = {}  # of its functions; a second tool of one name is called ``name#2``
+    for function, name in zip(question.function, names):
+        same = (f"{name}#{n}" if n > 1 else name for n in count(1))
+        tool = Tool(name, function.description, function.parameters)
+        ids[function.name] = own = next(
+            i for i in same if i not in tools or replace(tools[i], id=name) == tool
+        )
+        tools.setdefault(own, replace(tool, id=own))
+    expect = []
+    for name, accepted in calls:
+        schema = functions[name]
+        properties, required = schema.get("properties", {}), schema.get("required", [])
+        arguments = {
+            key: expected_value(values, properties.get(key, {}), key in required)
+            for key, values in accepted.items()
+            if key in properties or "" not in values  # it may be left out, as it has to be
+        }
+        if why := why_none_is_right(arguments, tools[ids[name]]):
+            raise SgdxError(f"its answer for {name} fits no schema: {why}")
+        expect.append(ExpectedCall(ids[name], arguments))
     messages = tuple(question.question[0])
-    collection.cases.append(Case(question.id, messages, expect if answer else None, tuple(ids)))
-    return ""
-
-
-def _add_tool(collection: Collection, definitions: dict[bytes, str], function: _Function) -> str:
-    """The id of a tool, which is added if it is new; a second one of its name is ``name#2``."""
-    definition = msgspec.json.encode(function)
-    if definition not in definitions:
-        name = tool_id = function.name.replace(".", "_")  # as the leaderboard gives it to providers
-        number = 1
-        while tool_id in collection.tools:
-            number += 1
-            tool_id = f"{name}#{number}"
-        schema = plain_schema(function.parameters, function.name)
-        collection.tools[tool_id] = Tool(name, function.description, schema, tool_id)
-        definitions[definition] = tool_id
-    return definitions[definition]
-
-
-def _expected_arguments(accepted: dict[str, list[Any]], schema: Json) -> tuple[Json, str]:
-    """The expected arguments of a call, and what makes it impossible to be right, if anything."""
-    properties = schema.get("properties", {})
-    required = schema.get("required", [])
-    arguments = {}
-    for name, values in accepted.items():
-        if name not in properties:
-            if "" in values:  # it may be left out, as it has to be
-                continue
-            return {}, f"has the argument {name}, which the tool lacks"
-        if not values:
-            return {}, f"accepts no value of {name}"
-        arguments[name] = expected_value(values, properties[name], name in required)
-    return arguments, ""
+    return Case(question.id, messages, None if truth is None else tuple(expect), (*ids.values(),))
 
 
 def expected_value(values: list[Any], schema: Json, required: bool = False) -> Any:
@@ -176,12 +155,12 @@ def expected_value(values: list[Any], schema: Json, required: bool = False) -> A
 
     >>> expected_value(["", "km"], {"type": "string"})
     {'any_of': ['km', {'absent': True}]}
-    >>> expected_value([{"size": ["L", "large"]}], {"type": "dict"})
+    >>> expected_value([{"size": ["L", "large"]}], {"type": "object"})
     {'size': {'any_of': ['L', 'large']}}
     """
-    if schema.get("type") == "dict":
+    if schema.get("type") == "object":
         values = [_object(value) for value in values]
-    elif (schema.get("items") or {}).get("type") == "dict":
+    elif (schema.get("items") or {}).get("type") == "object":
         values = [
             [_object(item) for item in value] if isinstance(value, list) else value
             for value in values

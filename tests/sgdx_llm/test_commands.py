@@ -226,6 +226,7 @@ def test_an_estimate_where_requests_that_are_equal_are_counted_once(
         (["--stop-unread", "2/1"], "--stop-unread 2/1: "),
         (["--command", "no-such-program"], "--command no-such-program@"),
         (["--command", "'"], "--command: "),
+        (["--command", "cat", "--max-requests", "2"], "--max-requests: found --command"),
         (["--estimate", "--requests"], "--estimate and --requests"),
         (["--collect", "a.jsonl", "--command", "cat"], "--collect and --command"),
         (["--command", f"{sys.executable} -c \"import sys; sys.exit('no memory')\""], "no memory"),
@@ -234,7 +235,8 @@ def test_an_estimate_where_requests_that_are_equal_are_counted_once(
 def test_wrong_options(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], named: str
 ) -> None:
-    words = [] if "--base-url" in options else ["--base-url", "http://127.0.0.1:9/v1"]
+    is_told = {"--base-url", "--command"} & {*options}
+    words = [] if is_told else ["--base-url", "http://127.0.0.1:9/v1"]
     assert ask("predict", *words, "--output", tmp_path / "out", *options) == 2
     said = capsys.readouterr().err
     assert said.startswith("sgdx: error: ")

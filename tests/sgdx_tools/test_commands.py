@@ -178,45 +178,6 @@ def test_explain_lists_lost_cases_and_shows_one(
     assert "no call in place of" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "facts"),
-    [
-        ("run FOLDER --output x", ["--model", "--command"]),
-        ("run FOLDER --command cat --variant v8 --output x", ["--variant v8"]),
-        ("run FOLDER --command cat --distractors 2 --output x", ["--distractors 2"]),
-        ("score FOLDER --predictions nowhere", ["nowhere"]),
-        ("score FOLDER --predictions FOLDER --max-drop 101", ["--max-drop", "101"]),
-        ("explain FOLDER --predictions RUN zz", ["zz"]),
-        ("import missing.json --output x", ["missing.json"]),
-        ("import FOLDER/tools.json --answers a.json --output x", ["answers", "bfcl"]),
-        ("import FOLDER/tools.json --output FOLDER", ["FOLDER"]),
-        ("import FOLDER/tools.json --env A=B --output x", ["env", "server"]),
-        ("import FOLDER/tools.json --with-headers --output x", ["with-headers", "openapi"]),
-        ("import FOLDER/tools.json --as-tools --output x", ["as-tools", "skills"]),
-        ("import --sgd v1 --only a --output x", ["--only", "--sgd"]),
-        ("import FOLDER/tools.json FOLDER --output x", ["list", "skills"]),
-        ("import --output x", ["sources", "--sgd"]),
-    ],
-)
-def test_bad_input_is_one_line_and_nothing_is_written(
-    folder: Path,
-    arguments: str,
-    facts: list[str],
-    capsys: Capture,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    run = write_rows(tmp_path / "run", rows())
-    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    arguments = arguments.replace("FOLDER", str(folder)).replace("RUN", str(run))
-    assert command(*arguments.split()) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("sgdx: error: ") and error.count("\n") == 1
-    assert all(fact.replace("FOLDER", str(folder)) in error for fact in facts), error
-    assert files == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-
-
 def test_the_demo_shows_a_drop_its_cause_and_its_fix(tmp_path: Path, capsys: Capture) -> None:
     assert command("demo", "--output", tmp_path / "demo") == 0
     out = capsys.readouterr().out

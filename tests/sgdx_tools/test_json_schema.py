@@ -12,7 +12,7 @@ from sgdx_tools.folder import check_variant
 from sgdx_tools.json_schema import Element, Layout
 from sgdx_tools.renaming import Renaming, WordedTools
 
-from .conftest import TOOLS, V1, nested, objects, user
+from .conftest import TOOLS, V1, objects, user
 
 TEXT, TO_ADDRESS = {"type": "string"}, {"$ref": "#/$defs/Address"}
 PLACE = {"description": "A place"}
@@ -167,23 +167,6 @@ def test_two_names_change_places_and_no_key_of_ones_own_is_lost() -> None:
         renaming(open_schema, {"a": Words("b")}).value({"a": 1, "b": 2})
 
 
-@pytest.mark.parametrize(
-    ("words", "place"),
-    [
-        ({"nothing": Words("x")}, "path nothing .* expected one of \\$, a, b, b.c"),
-        ({"a": Words("two words")}, "path a: name is 'two words'"),
-        ({"a": Words("b")}, "properties of the tool: a and b are both 'b'"),
-        ({"b.c": Words("d"), "b.d": Words("d")}, "properties of b: c and d are both 'd'"),
-        ({"b[]": Words("x")}, "path b\\[\\]"),
-        ({"$": Words("x")}, "path \\$: found a name"),
-    ],
-)
-def test_words_that_do_not_fit(words: dict[str, Words], place: str) -> None:
-    schema = objects(a={}, b=objects(c={}, d={})) | {"description": "All"}
-    with pytest.raises(SgdxError, match=f"v1.json: tool t: {place}"):
-        renaming(schema, words)
-
-
 def test_one_property_in_two_places_needs_one_name() -> None:
     schema = {
         "allOf": [{"$ref": "#/$defs/Base"}, objects(city={})],
@@ -193,27 +176,6 @@ def test_one_property_in_two_places_needs_one_name() -> None:
     assert renaming(schema, both).value({"city": 1}) == {"town": 1}
     with pytest.raises(SgdxError, match="are one property"):
         renaming(schema, {"city": Words("town")})
-
-
-@pytest.mark.parametrize(
-    ("schema", "message"),
-    [
-        ({"type": "string"}, "found type 'string', expected object"),
-        ({"properties": []}, "#/properties: found \\[\\], expected an object"),
-        ({"properties": {"a": 1}}, "#/properties/a: found 1, expected a schema"),
-        ({"anyOf": {}}, "#/anyOf: found {}, expected an array"),
-        (objects(a={"description": 1}), "#/properties/a/description: found 1"),
-        (objects(a={"$ref": "#/$defs/X"}), "#/properties/a/\\$ref: found '#/\\$defs/X'"),
-        (objects(a={"$ref": "other.json"}), "expected a pointer inside the schema"),
-        (objects(**{"a": objects(b={}), "a.b": {}}), "path a.b is of two parts"),
-        (objects(**{"$": {}}), "path \\$ is of two parts"),
-        (objects(**{"": {}}), "#/properties: found '', expected names"),
-        (nested(200), "over 100 schemas"),
-    ],
-)
-def test_what_is_no_schema_is_refused(schema: Json, message: str) -> None:
-    with pytest.raises(SgdxError, match=f"tools.json: tool t: .*{message}"):
-        Layout(schema, "tools.json: tool t")
 
 
 def earlier_turn(result: str) -> Case:

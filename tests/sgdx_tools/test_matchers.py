@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from sgdx_dataset import SgdxError
 from sgdx_metric.matchers import fits
 from sgdx_tools.data import Tool, ToolWords, Variant, Words
-from sgdx_tools.folder import read_project, write_project
+from sgdx_tools.folder import write_project
 from sgdx_tools.scoring import score
 from sgdx_tools.values import fault
 
@@ -104,31 +103,6 @@ def test_extra_arguments_are_allowed_where_a_case_says_so(tmp_path: Path) -> Non
     assert not is_right(strict, made) and is_right(loose, made)
     assert is_right(loose, {"town": "Oslo", "days": 3}, "v1")
     assert not is_right(loose, made | {"days": 4})
-
-
-@pytest.mark.parametrize(
-    ("schema", "facts"),
-    [
-        ({"minlength": 2}, ["minlength"]),
-        ({"properties": {"name": {}}}, ["properties"]),
-        ({"enum": [{"name": "Ann"}]}, ["enum"]),
-        ({"anyOf": [{"pattern": "(?=a)"}]}, ["pattern", "(?=a)"]),
-        ({"pattern": "("}, ["pattern"]),
-        ({"pattern": "a" * 1001}, ["pattern", "1001"]),
-        ({"minLength": "2"}, ["'2'"]),
-        ({"format": "dat"}, ["dat", "date"]),
-        ({"enum": ["a"], "minLength": 2}, ["enum"]),
-        ({"type": "integer"}, ["city", "integer"]),
-        ({"enum": ["R", "A"]}, ["city"]),
-    ],
-)
-def test_a_matcher_that_can_take_nothing_is_refused_by_name(
-    schema: Json, facts: list[str], tmp_path: Path
-) -> None:
-    folder = folder_of(tmp_path / "api", {"city": {"matches": schema}})
-    with pytest.raises(SgdxError) as error:
-        read_project(folder)
-    assert all(fact in str(error.value) for fact in ("cases.jsonl:1: case a", "trip", *facts))
 
 
 @pytest.mark.parametrize(

@@ -216,32 +216,6 @@ def test_texts_that_look_like_calls_are_told_without_a_gate_too(project: Path) -
     assert any(row[0].endswith(", of 3") for row in model["figures"])  # that expect a call
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "facts"),
-    [
-        ("cases: cases.jsonl", "cases: nowhere.jsonl", ["nowhere.jsonl"]),
-        ("{file: v1.json}", "{file: v1.json, pool: p.json}", ["sgdx.yaml", "variants"]),
-        ("model: good", "modle: good", ["sgdx.yaml: line 5: models[0].modle", "model?"]),
-        ("model: stubborn", "model: good", ["sgdx.yaml", "models"]),
-        ("source: server.json", "mcp: server.json", ["sgdx.yaml: line 2: tools.mcp", "source"]),
-        ("max_drop: 3", "max_drop: x", ["sgdx.yaml: line 8: gate.max_drop"]),
-        ("max_drop: 3", "max_drop: .nan", ["sgdx.yaml", "max_drop"]),
-        ("max_drop: 3", "max_drop: 1000", ["sgdx.yaml", "max_drop"]),
-        ("max_drop: 3", "max_drop: -5", ["sgdx.yaml", "max_drop"]),
-        ("gate:", "repeats: 0\ngate:", ["sgdx.yaml", "repeats"]),
-        ("{source: server.json", "{source: server.json, start: s", ["line 2: tools.start"]),
-    ],
-)
-def test_faults_of_the_file_are_one_line(
-    project: Path, old: str, new: str, facts: list[str], capsys: Capture
-) -> None:
-    write_file("http://127.0.0.1:9", old, new)
-    assert command("test") == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("sgdx: error: ")
-    assert all(fact in error for fact in facts), error
-
-
 def test_a_run_that_does_not_end_cannot_tell_and_leaves_no_older_verdict(project: Path) -> None:
     """The limit of requests is reached, or the server refuses all; a test passed before."""
     outputs = ("--junit", "junit.xml", "--summary", "summary.md")
@@ -333,15 +307,6 @@ def test_every_option_of_asking_is_a_key_of_a_model_or_of_all(
             assert command("test", "--limit", "8") == 2
     written = [path.read_bytes().decode(errors="replace") for path in files_in(Path("sgdx-run"))]
     assert not any("g4te-k3y-of-mine" in text for text in written)
-
-
-def test_what_is_read_is_not_written_over(project: Path) -> None:
-    write_file("http://127.0.0.1:9")
-    for name in ("cases.jsonl", "sgdx.yaml", "v1.json", "server.json"):
-        before = Path(name).read_bytes()
-        for option in ("--junit", "--summary"):
-            assert command("test", option, name) == 2
-        assert Path(name).read_bytes() == before
 
 
 PROGRAM = """

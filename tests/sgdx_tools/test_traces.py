@@ -29,11 +29,11 @@ def asked(text: str, response: Json, **more: Json) -> Json:
     return {"request": request, "response": response, **more}
 
 
-def added(folder: Path, *records: Json, indent: int | None = None) -> list[Case]:
+def added(folder: Path, *records: Json) -> list[Case]:
     """The cases that are new, of a log of these records."""
     before = {case.id for case in read_project(folder).all_cases}
     log = folder.parent / "log.jsonl"
-    log.write_text("\n".join(json.dumps(record, indent=indent) for record in records))
+    log.write_text("\n".join(json.dumps(record) for record in records))
     assert command("cases", folder, "--from", log) == 0
     return [case for case in read_project(folder).all_cases if case.id not in before]
 
@@ -190,36 +190,6 @@ def test_several_at_once_lose_no_case(folder: Path) -> None:
         assert sum(name.startswith(f"{i}-") for name in ids) == (0 if status else 9)
 
 
-@pytest.mark.parametrize(
-    ("words", "content", "facts"),
-    [
-        ([], "", ["--from", "--review"]),
-        (["--from", "FILE"], "{\n", ["file:1", "JSON"]),
-        (["--from", "FILE"], "", ["file", "empty"]),
-        (["--review", "FILE"], "a\tb\n", ["file:1", "columns"]),
-        # Spans that hold no messages are named.
-        (
-            ["--from", "FILE"],
-            '{"name": "chat m", "attributes": {"gen_ai.operation.name": "chat"}}',
-            ["'chat m' without messages"],
-        ),
-        (["--from", "FILE"], '{"attributes": {"http.method": "GET"}}', ["other records 1"]),
-        (["--generate", "2"], "", ["sgdx.yaml with models"]),
-        (["--generate", "0"], "", ["--generate"]),
-    ],
-)
-def test_faults(
-    folder: Path, words: list[str], content: str, facts: list[str], capsys: Capture
-) -> None:
-    file = folder.parent / "file"
-    file.write_text(content)
-    before = (folder / "cases.jsonl").read_bytes()
-    assert command("cases", folder, *(word.replace("FILE", str(file)) for word in words)) == 2
-    error = capsys.readouterr().err
-    assert all(fact in error for fact in facts), error
-    assert (folder / "cases.jsonl").read_bytes() == before
-
-
 def test_hostile_traces_are_left_out(folder: Path, capsys: Capture) -> None:
     image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}
     hostile = [
@@ -236,68 +206,6 @@ def test_hostile_traces_are_left_out(folder: Path, capsys: Capture) -> None:
     assert left_out(capsys.readouterr().err) == [1, 2, 3, 4, 5, 6, 7, 8]
     write_lines(folder.parent / "log.jsonl", hostile)
     assert command("cases", folder, "--from", folder.parent / "log.jsonl") == 2
-
-
-SAID = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
-FUNCTION = {"name": "weather", "arguments": json.dumps(ROME)}
-_COMPLETION = "gen_ai.completion.0"
-_CALL = "llm.output_messages.0.message.tool_calls.0.tool_call."
-_CONTENT = "llm.input_messages.0.message.contents.0.message_content."
-_TOOL_CALL = {"type": "tool_call", "name": "weather", "arguments": ROME}
-ON_EVENT = {
-    "gen_ai.input.messages": [part("user", type="text", content="Rain in Rome?")],
-    "gen_ai.output.messages": [part("assistant", **_TOOL_CALL)],
-}
-CHOICE = {
-    "finish_reason": "tool_calls",
-    "message": json.dumps({"tool_calls": [{"id": "1", "type": "function", "function": FUNCTION}]}),
-}
-RECORDS: dict[str, Json] = {
-    "openllmetry": {
-        "attributes": {
-            "gen_ai.system": "openai",
-            "llm.request.type": "chat",
-            "gen_ai.prompt.0.role": "user",
-            "gen_ai.prompt.0.content": "Rain in Rome?",
-            f"{_COMPLETION}.role": "assistant",
-            f"{_COMPLETION}.finish_reason": "tool_calls",
-            f"{_COMPLETION}.tool_calls.0.id": "1",
-            **{f"{_COMPLETION}.tool_calls.0.{key}": FUNCTION[key] for key in FUNCTION},
-        }
-    },
-    "openinference": {
-        "attributes": {
-            "openinference.span.kind": "LLM",
-            "llm.input_messages.0.message.role": "user",
-            f"{_CONTENT}type": "text",
-            f"{_CONTENT}text": "Rain in Rome?",
-            "llm.output_messages.0.message.role": "assistant",
-            f"{_CALL}id": "1",
-            **{f"{_CALL}function.{key}": FUNCTION[key] for key in FUNCTION},
-        }
-    },
-    "event": {
-        "attributes": SAID,
-        "events": [{"name": "gen_ai.client.inference.operation.details", "attributes": ON_EVENT}],
-    },
-    "events": {
-        "attributes": SAID,
-        "events": [
-            {"name": "gen_ai.user.message", "attributes": {"content": "Rain in Rome?"}},
-            {"name": "gen_ai.choice", "attributes": CHOICE},
-        ],
-    },
-}
-
-
-@pytest.mark.parametrize("form", RECORDS)
-def test_logs_of_other_forms(folder: Path, form: str) -> None:
-    """Lines, and indented one after the other, as a console shows spans."""
-    other = {"name": "GET", "attributes": {"http.method": "GET"}}
-    (case,) = added(folder, other, RECORDS[form], indent=4)
-    assert case.messages == (user("Rain in Rome?"),)
-    assert case.expect == (ExpectedCall("weather", ROME),)
-    assert added(folder, RECORDS[form]) == []
 
 
 # An argument whose own parts are called as the alternatives of an expected value are.

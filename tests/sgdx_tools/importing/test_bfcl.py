@@ -6,9 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from sgdx_dataset import SgdxError
 from sgdx_metric.call_rules import score_case
 from sgdx_tools.data import Case, ExpectedCall, Tool
 from sgdx_tools.folder import read_project
@@ -46,11 +43,6 @@ ROUTE_PARAMETERS = {
     },
 }
 OTHER = {"name": "maps_route", "description": "Another one.", "parameters": {"type": "dict"}}
-JAVA = {
-    "name": "f",
-    "description": "",
-    "parameters": {"type": "dict", "properties": {"m": {"type": "HashMap"}}},
-}
 USER = [{"role": "user", "content": "From here to there."}]
 
 
@@ -125,22 +117,3 @@ def test_cases_that_no_call_can_satisfy_are_left_out(tmp_path: Path) -> None:
     for line, fact in zip(collection.left_out, [*facts, "1 answers, such as g: "], strict=True):
         place, named = fact.split(": ")
         assert line.startswith(f"{place}: ") and named in line
-
-
-@pytest.mark.parametrize(
-    ("questions", "answers", "reason"),
-    [
-        ([question("a", ROUTE)], [], "cases.json:1: found no answer for case a"),
-        ([question("irrelevance")] * 2, [], "cases.json:2: found case irrelevance twice"),
-        ([question("a")], [answer("a")] * 2, "answers.json:2: found case a twice"),
-        ([{"id": "a"}], [], "cases.json:1: not a case of BFCL"),
-        ([question("a")], [{"id": "a", "ground_truth": ["f()"]}], "answers.json:1: not an answer"),
-        ([question("a", JAVA)], [answer("a")], "cases.json:1: function f: m: found the type 'Hash"),
-        ([question("multi_turn_base_0")], [], "cases.json:1: category multi_turn_base_0 is not"),
-        ([question("live_relevance_3-3-0")], [], "cases.json:1: category live_relevance is not"),
-    ],
-)
-def test_bad_lines(questions: list[Json], answers: list[Json], reason: str, tmp_path: Path) -> None:
-    with pytest.raises(SgdxError) as error:
-        import_lines(tmp_path, questions, answers)
-    assert reason in str(error.value)

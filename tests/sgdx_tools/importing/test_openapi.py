@@ -216,26 +216,6 @@ def test_an_operation_that_cannot_be_read_is_left_out(
     assert collection.left_out[0].endswith("the tool is left out")
 
 
-@pytest.mark.parametrize(
-    ("document", "reason"),
-    [
-        ({"swagger": "2.0"}, "swagger: 2.0, expected openapi: 3.0.x, 3.1.x or 3.2.x"),
-        ({"openapi": 3.1, "paths": {}}, "openapi: 3.1,"),
-        ("a: [", "api.json: line 2: while parsing"),
-        ("{", "api.json: not an OpenAPI document"),
-        ({"openapi": "3.1.0", "paths": []}, "found no tool"),
-        ({"openapi": "3.1.0", "paths": 5}, "paths: expected an object"),
-        ({"openapi": "3.0.0", "paths": {"/a": 3}}, "/a: found int"),
-    ],
-)
-def test_bad_documents(document: Json, reason: str, tmp_path: Path) -> None:
-    with pytest.raises(SgdxError) as error:
-        import_document(tmp_path, document)
-    assert reason in str(error.value)
-    assert str(error.value).startswith(str(tmp_path)) or "api.json" in str(error.value)
-    assert "\n" not in str(error.value)
-
-
 def test_names_of_operations_are_distinct(tmp_path: Path) -> None:
     """Ids go first; who has none, or that of another, is called by method and path."""
     document = document_of()

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from sgdx_dataset import SgdxError
 from sgdx_tools.data import Tool, ToolWords, Variant, Words
 from sgdx_tools.folder import read_project
 from sgdx_tools.importing import import_source
@@ -220,34 +219,6 @@ def test_names_are_changed_and_tools_that_are_not_understood_are_left_out(write:
         "tool fs/read.file",
         f"tool {'x' * 70}",
     ]
-
-
-@pytest.mark.parametrize(
-    ("content", "parts"),
-    [
-        ("[", ["tools.json", "truncated"]),
-        ('[{"name": "a", "name": "b"}]', ["tools.json", "'name' twice"]),
-        ({"a": 1}, ["tools.json", "tools or functions"]),
-        ([1], ["tool 1", "found int"]),
-        ([{"name": 5}], ["tool 1", "$.name"]),
-        ([{"name": ""}], ["tool 1", "empty"]),
-        ({"error": {"code": -32601, "message": "no"}}, ["-32601"]),
-        ([{"name": "a", "inputSchema": {"$ref": "#/x"}}], ["found no tool", "#/x"]),
-        # A schema under a key that is not known, or two; a type that is none.
-        ([{"name": "a", "parameter_definitions": {"x": {"type": "str"}}}],
-         ["tool 1", "parameter_definitions", "input_schema"]),
-        ([{"name": "a", "arguments": {"properties": {}}}], ["tool 1", "arguments"]),
-        ([{"name": "a", "parameters": {}, "inputSchema": TABLE}], ["parameters and inputSchema"]),
-        ([{"name": "a", "parameters": {"properties": {"d": {"type": "date"}}}}],
-         ["tool a", "'date'", "boolean"]),
-        ([{"name": "a", "parameters": "text"}], ["tool 1", "$.parameters"]),
-    ],
-)  # fmt: skip
-def test_bad_files(content: Json, parts: list[str], write: Write) -> None:
-    with pytest.raises(SgdxError) as error:
-        read(write(content))
-    assert all(part in str(error.value) for part in parts), str(error.value)
-    assert "\n" not in str(error.value)
 
 
 def test_long_lists_are_cut_and_controls_are_escaped(tmp_path: Path, capsys: Capture) -> None:
