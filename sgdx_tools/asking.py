@@ -33,7 +33,7 @@ from .predictions import (
     read_calls,
     read_prediction_file,
 )
-from .renaming import WordedTools
+from .renaming import worded_tools
 from .skills import as_skill_calls, skill_tool
 
 # Words and cases that differ from time to time need chance, and those of many parts many tokens.
@@ -49,7 +49,7 @@ def ask_cases(
     """
     sending.check(asked.prices)  # an error in it is told before anything is asked
     plan = ToolPlan(project, asked)
-    _tell_left_out(project)
+    _tell_left_out(plan)
     headers = {name: plan.header(name) for name in plan.names}
     paths = {name: output / f"{name}.jsonl" for name in plan.names}
     with open_answers(output) as answers:
@@ -88,7 +88,7 @@ def ask_cases(
 def show_estimate(project: Project, asked: AskOptions) -> None:
     """Print how many requests and tokens a run would send, variant by variant."""
     plan, cases = ToolPlan(project, asked), {case.id: case for case in project.cases}
-    _tell_left_out(project)
+    _tell_left_out(plan)
     count_tokens, counter = token_counter()
     counted_keys, estimates = set[str](), []
     for name in plan.names:
@@ -102,12 +102,11 @@ def show_estimate(project: Project, asked: AskOptions) -> None:
     print_estimates(estimates, counter, asked.prices)
 
 
-def _tell_left_out(project: Project) -> None:
-    for case, why in project.left_out.items():
+def _tell_left_out(plan: ToolPlan) -> None:
+    for case, why in plan.project.left_out.items():
         print(f"note: case {case} is left out: it cannot be right under {why}", file=sys.stderr)
-    for name, variant in project.variants.items():
-        worded = WordedTools(project.tools, variant)
-        texts, said = worded.count_mentions(project.cases)
+    for name, worded in plan.worded.items():
+        texts, said = worded.count_mentions(plan.project.cases)
         if texts or said:
             spoken = f"{texts} descriptions and {said} messages speak of names that are changed"
             hint = "and say the new ones; mentions: false keeps the old"
@@ -140,8 +139,7 @@ class ToolPlan:
         if asked.distractors and all(case.tools is None for case in project.cases):
             found = "found cases that may call all tools, expected cases with tools of their own"
             raise SgdxError(f"--distractors {asked.distractors}: {found}")
-        variants, tools = project.variants, project.tools
-        self.worded = {name: WordedTools(tools, variants[name]) for name in self.names}
+        self.worded = worded_tools(project, self.names)
 
     def requests(self, names: Iterable[str] | None = None) -> Iterator[Request]:
         """All requests, or those under some variants, in order, made one after the other."""

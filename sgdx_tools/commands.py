@@ -438,14 +438,14 @@ def explain(
     variant
         Show this variant. Default: all variants that lose the case.
     """
-    from .explain import explain
+    from .tables import explained
     from .testing import scored_runs
 
     of, runs = scored_runs(project, predictions, only=case)
     for name, (scored, _) in runs.items():
         if len(runs) > 1:
             print(name)
-        print(*explain(of, scored, case, variant), sep="\n")
+        print(*explained(of, scored, case, variant), sep="\n")
 
 
 @tools.command

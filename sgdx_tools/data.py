@@ -89,6 +89,11 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     # Whether nobody has looked yet at the calls that it expects, which are those of a trace.
     unreviewed: bool = False
 
+    @property
+    def cluster(self) -> str:
+        """What it counts as one with: its dialogue, or itself."""
+        return f"d {self.dialogue}" if self.dialogue else f"c {self.id}"
+
 
 class Words(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """New words of a parameter, or of a part of one; None where the old ones stay."""

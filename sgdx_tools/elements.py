@@ -63,8 +63,7 @@ def rank_elements(
     if ORIGINAL not in outcomes:
         return [], 0
     ranked, nets, looked_at = list[dict[str, Any]](), list[Floats](), 0
-    dialogues = [case.dialogue or f"case {case.id}" for case in project.cases]
-    cluster = np.unique(dialogues, return_inverse=True)[1]
+    cluster = np.unique([case.cluster for case in project.cases], return_inverse=True)[1]
     for name in outcomes:
         elements = changed_elements(project, name)
         lost, won, cases = Counter[ElementId](), Counter[ElementId](), Counter[str]()
@@ -150,7 +149,8 @@ def changed_elements(project: Project, name: str) -> dict[ElementId, dict[str, d
     What another version of the tools changes beside words is the ``change`` of the reworded ones.
     """
     variant = project.variants[name]
-    words, structure = variant.elements(), changes(project.tools, variant)
+    words = variant.elements()
+    structure = changes(project.tools, variant) if variant.version is not None else {}
     old = {tool: project.tools[tool].elements for tool in variant.tools}
     elements = {}
     for element in {**words, **structure}:

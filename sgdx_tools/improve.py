@@ -49,7 +49,7 @@ def improve(project: Project, output: Path) -> int:
         raise SgdxError(f"{project.path}: found no models and variants, expected {FILE} with both")
     asked, sending = file.options("models", 0)
     choosing, proving = halves(project.cases)
-    if len({_dialogue(case) for case in proving}) < fewest():
+    if len({case.cluster for case in proving}) < fewest():
         raise SgdxError(
             f"{project.path}: found {len(project.cases)} cases, expected {2 * fewest()} that "
             "stand alone, of which half are for choosing"
@@ -94,29 +94,31 @@ def improve(project: Project, output: Path) -> int:
         return 1
     improved = Variant(IMPROVED, chosen, made[1])
     last = score(proving, [improved], "proving")
-    if last is None:
-        return 1
-    write_result(last.result, last.items, output / "scores.json")
-    shown = with_variants(project, [improved], proving)
-    write_report(shown, {IMPROVED: (last, None)}, output / "report.html")
+    return 1 if last is None else prove(with_variants(project, [improved], proving), last, output)
+
+
+def prove(project: Project, scored: Scored, output: Path) -> int:
+    """Write and print what new words gain on cases on which they were not chosen; the status."""
+    write_result(scored.result, scored.items, output / "scores.json")
+    write_report(project, {IMPROVED: (scored, None)}, output / "report.html")
     print(output / "report.html")
-    gain = last.result.main("right", "drop")
+    gain = scored.result.main("right", "drop")
     value, ends = (gain.value, gain.interval) if gain else (None, None)
-    of = f"of {len(proving)} cases that they were not chosen on, 95 % interval {interval(ends)}"
-    print(f"New words change {percent(value)} points {of}:")
-    for (tool, path), new in changed_elements(shown, IMPROVED).items():
+    of = f"of {len(project.cases)} cases that they were not chosen on"
+    print(f"New words change {percent(value)} points {of}, 95 % interval {interval(ends)}:")
+    for (tool, path), new in changed_elements(project, IMPROVED).items():
         print(f"  {tool} {path}".rstrip() + f": {short_words(new['reworded'])}")
     count_tokens, _ = token_counter()
-    tokens = {
-        name: sum(count_tokens(msgspec.json.encode(worded.tool(i)).decode()) for i in project.tools)
-        for name, worded in last.worded.items()
-    }
-    added = tokens[IMPROVED] - tokens[ORIGINAL]
-    print(f"They add {added} tokens to the {tokens[ORIGINAL]} of the tools")
+    before, after = (
+        sum(count_tokens(msgspec.json.encode(worded.tool(i)).decode()) for i in project.tools)
+        for worded in (scored.worded[ORIGINAL], scored.worded[IMPROVED])
+    )
+    print(f"They add {after - before} tokens to the {before} of the tools")
     if gain is None or judged(gain.low, gain.high) != "gain":
         print("nothing is proved: chance may explain it")
         return 1
-    print(f"proved: {write_variant(output / f'{IMPROVED}.json', improved)}")
+    words = write_variant(output / f"{IMPROVED}.json", project.variants[IMPROVED])
+    print(f"proved: {words}")
     return 0
 
 
@@ -127,7 +129,7 @@ def halves(cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:
     """
     dialogues: dict[str, list[Case]] = {}
     for case in cases:
-        dialogues.setdefault(_dialogue(case), []).append(case)
+        dialogues.setdefault(case.cluster, []).append(case)
 
     def order(key: str) -> tuple[list[str], bytes]:
         tools = [call.name for case in dialogues[key] for call in case.expect or ()]
@@ -138,10 +140,6 @@ def halves(cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:
         [case for key in ordered[start::2] for case in dialogues[key]] for start in (0, 1)
     )
     return first, second
-
-
-def _dialogue(case: Case) -> str:
-    return f"d {case.dialogue}" if case.dialogue else f"c {case.id}"
 
 
 def blamed_elements(cases: Sequence[Case], scored: Scored) -> Counter[ElementId]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from sgdx_dataset import SgdxError
 from sgdx_metric.matchers import is_matcher
 
-from .data import ANY_OF, Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
+from .data import ANY_OF, Case, ExpectedCall, Json, Project, Tool, ToolWords, Variant, Words
 from .json_schema import (
     LISTS,
     NO_NAMES,
@@ -177,6 +177,11 @@ class WordedTools:
             if new == items
             else json.dumps(new if isinstance(result, list) else new[0], ensure_ascii=False)
         )
+
+
+def worded_tools(project: Project, names: Iterable[str] = ()) -> dict[str, WordedTools]:
+    """The tools under some variants, or all, by the variant's name."""
+    return {n: WordedTools(project.tools, project.variants[n]) for n in names or project.variants}
 
 
 class Renaming:

@@ -20,9 +20,8 @@ from sgdx_eval.tasks.tools import TOOL_METRICS
 
 from .data import Json, Project
 from .elements import blamed, changed_elements, differences
-from .explain import message_text
 from .scoring import Scored
-from .tables import headline, noise_text, spent_text
+from .tables import headline, message_text, noise_text, spent_text
 from .verdict import Verdict, qualifiers
 
 _TEMPLATE = Path(__file__).parent / "templates" / "report.html"

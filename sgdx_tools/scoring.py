@@ -25,7 +25,7 @@ from sgdx_metric.version import __version__
 from .data import Case, Project, Rule, digest
 from .elements import Outcome, confusion, rank_elements
 from .predictions import PredictionFile, predictions_from_rows, read_predictions
-from .renaming import WordedTools
+from .renaming import WordedTools, worded_tools
 from .values import as_expected, fault
 
 # The scores of a case's calls, by what figures call them.
@@ -107,16 +107,12 @@ def score_files(
             )
     check_one_system({name: file.header for name, file in files.items()})
     rules = rules or project.source.rules
-    worded = {
-        name: WordedTools(project.tools, project.variants[name])
-        for name in dict.fromkeys([ORIGINAL, *files])
-    }
+    worded = worded_tools(project, dict.fromkeys([ORIGINAL, *files]))
     outcomes = {
         name: score_variant(project.cases, worded[name], file, rules, project.gone.get(name, {}))
         for name, file in files.items()
     }
-    dialogues = [f"d {c.dialogue}" if c.dialogue else f"c {c.id}" for c in project.cases]
-    runs, scores = _scores(project.cases, dialogues, outcomes)
+    runs, scores = _scores(project.cases, outcomes)
     unreviewed = sum(case.unreviewed for case in project.cases)
     first_runs = {name: of_variant[0] for name, of_variant in outcomes.items()}
     is_right = {name: rows == 1 for name, rows in zip(files, runs[RIGHT])}
@@ -147,7 +143,7 @@ def score_files(
             "all": len(project.cases),
             "call": sum(case.expect is not None for case in project.cases),
             "no_call": sum(case.expect is None for case in project.cases),
-            "dialogues": len(set(dialogues)),
+            "dialogues": len({case.cluster for case in project.cases}),
             **({"unreviewed": unreviewed} if unreviewed else {}),
         },
         **({"left_out": dict(project.left_out)} if project.left_out else {}),
@@ -245,7 +241,7 @@ def _valid(worded: WordedTools, cases: Sequence[Case], file: PredictionFile) -> 
 
 
 def _scores(
-    cases: Sequence[Case], dialogues: Sequence[str], outcomes: Mapping[str, Outcomes]
+    cases: Sequence[Case], outcomes: Mapping[str, Outcomes]
 ) -> tuple[dict[str, list[Floats]], Scores]:
     """By metric the scores under each variant [runs, cases], and their means over the runs.
 
@@ -253,8 +249,7 @@ def _scores(
     where all of it is, and so are its arguments; under the rule ``fuzzy`` the similarity of the
     call stands beside.
     """
-    index = {name: i for i, name in enumerate(dict.fromkeys(dialogues))}
-    dialogue = np.array([index[name] for name in dialogues], dtype=np.int64)
+    items = items_of(cases)
     runs = {
         metric: [
             # None, where a score does not apply, becomes NaN.
@@ -271,18 +266,24 @@ def _scores(
     runs[RIGHT] = [
         np.where(np.isnan(call), no_call, call) for call, no_call in zip(runs[CALL], runs[NO_CALL])
     ]
-    if len(index) < len(cases):
+    if len(np.unique(items.dialogue)) < len(cases):
         runs[TASK_SUCCESS] = [
-            np.stack([task_success(of_run, dialogue) for of_run in right]) for right in runs[RIGHT]
+            np.stack([task_success(run, items.dialogue) for run in of]) for of in runs[RIGHT]
         ]
     metrics = {m: np.stack([rows.mean(axis=0) for rows in of_all]) for m, of_all in runs.items()}
     if any(len(of_variant) > 1 for of_variant in outcomes.values()):
         first = {one_run(m): np.stack([rows[0] for rows in of_all]) for m, of_all in runs.items()}
         metrics |= first
     known = {m: rows for m, rows in metrics.items() if not np.isnan(rows).all()}
-    ids, services = [case.id for case in cases], np.array([""] * len(cases), dtype=object)
-    items = Items(pa.array(ids, pa.string()), dialogue, np.arange(len(ids)), services, {})
     return runs, Scores(list(outcomes), items, known)
+
+
+def items_of(cases: Sequence[Case]) -> Items:
+    """Cases as the items of which figures are made, each with its dialogue."""
+    index = {name: i for i, name in enumerate(dict.fromkeys(case.cluster for case in cases))}
+    dialogue = np.array([index[case.cluster] for case in cases], dtype=np.int64)
+    ids, services = [case.id for case in cases], np.array([""] * len(cases), dtype=object)
+    return Items(pa.array(ids, pa.string()), dialogue, np.arange(len(ids)), services, {})
 
 
 def _signature(project: Project, files: Mapping[str, PredictionFile], rules: Rule) -> str:

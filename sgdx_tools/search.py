@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.extras import require
@@ -26,11 +25,12 @@ from sgdx_llm.providers import OPENAI, base_url, host_of
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.figures import figures
 from sgdx_metric.result import Result
-from sgdx_metric.units import Items, Scores
+from sgdx_metric.units import Scores
+from sgdx_metric.variants import ORIGINAL
 
 from .data import Case, Project, Tool, digest
-from .renaming import WordedTools
-from .scoring import signature_line
+from .renaming import WordedTools, worded_tools
+from .scoring import items_of, signature_line
 
 # Of requests for embeddings: how long each may take, and how many texts it has, whose embeddings
 # fit into an answer.
@@ -73,16 +73,12 @@ def search(project: Project, ranker: Ranker, name: str) -> Searched:
     if not cases:
         raise SgdxError(f"{project.path}: found no case that expects a call, expected one at least")
     queries = [query(case) for case in cases]
-    variants = list(project.variants)
     # The rank of each expected tool, by variant, and which case expects which tool.
     expected = [(i, call.name) for i, case in enumerate(cases) for call in case.expect or ()]
     of_case = np.array([i for i, _ in expected])
-    ranks = np.stack(
-        [
-            _ranks(WordedTools(project.tools, project.variants[variant]), queries, expected, ranker)
-            for variant in variants
-        ]
-    )  # [variants, expected tools]
+    worded = worded_tools(project)
+    # [variants, expected tools]
+    ranks = np.stack([_ranks(of, queries, expected, ranker) for of in worded.values()])
     counts = np.bincount(of_case)
 
     def mean_of_case(values: Floats) -> Floats:
@@ -90,25 +86,19 @@ def search(project: Project, ranker: Ranker, name: str) -> Searched:
 
     metrics = {f"recall@{k}": mean_of_case((ranks <= k).astype(np.float64)) for k in DEPTHS}
     metrics[RANK] = mean_of_case(1 / ranks)
-    dialogues = [f"d {case.dialogue}" if case.dialogue else f"c {case.id}" for case in cases]
-    dialogue = np.unique(dialogues, return_inverse=True)[1].astype(np.int64)
-    ids = pa.array([case.id for case in cases], pa.string())
-    services = np.array([""] * len(cases), dtype=object)
-    scores = Scores(variants, Items(ids, dialogue, np.arange(len(cases)), services, {}), metrics)
+    scores = Scores(list(worded), items_of(cases), metrics)
     unsaid = sum(not words_of(text) for text in queries)
     wordless = {
-        name: sum(not words_of(document(worded.tool(tool))) for tool in worded.shown(None))
-        for name, worded in (
-            (name, WordedTools(project.tools, project.variants[name])) for name in variants
-        )
+        name: sum(not words_of(document(of.tool(tool))) for tool in of.shown(None))
+        for name, of in worded.items()
     }
     result = Result(
         task="search",
         signature=_signature(project, cases, name),
         figures=figures(scores, SEARCH_METRICS),
         counts={
-            "tools": _by_tool(project, [tool for _, tool in expected], ranks),
-            "cases": {"all": len(cases), "dialogues": len(set(dialogues))},
+            "tools": _by_tool(worded, [tool for _, tool in expected], ranks),
+            "cases": {"all": len(cases), "dialogues": len({case.cluster for case in cases})},
             "words": {"queries_without": unsaid, "tools_without": wordless},
         },
     )
@@ -242,16 +232,17 @@ def _ranks(
     return np.asarray((scores[rows] >= own[:, None]).sum(axis=1))
 
 
-def _by_tool(project: Project, expected: Sequence[str], ranks: Ints) -> list[dict[str, Any]]:
+def _by_tool(
+    worded: Mapping[str, WordedTools], expected: Sequence[str], ranks: Ints
+) -> list[dict[str, Any]]:
     """The mean rank of each tool under the original and another variant, the worst loss first."""
     rows = []
     tools = np.array(expected)
-    for i, (name, variant) in enumerate(project.variants.items()):
-        worded = WordedTools(project.tools, variant)
+    for i, (name, of_variant) in enumerate(worded.items()):
         for tool in dict.fromkeys(expected) if i else ():
             is_tool = tools == tool
             before, after = (float(of[is_tool].mean()) for of in (ranks[0], ranks[i]))
-            old, new = project.tools[tool], worded.tool(tool)
+            old, new = worded[ORIGINAL].tool(tool), of_variant.tool(tool)
             rows.append(
                 {
                     "variant": name,

@@ -20,12 +20,12 @@ from sgdx_llm.calls import chat_completion
 from sgdx_llm.messages import conversation_of
 
 from .data import Case, ExpectedCall, Json, Project, digest
-from .explain import calls_text, message_text
 from .folder import check_case, read_cases
 from .logs import ERRORS, Asked, read_records
 from .predictions import beginning, read_calls
 from .review import TSV, read_table, write_table
 from .skills import SKILL, skill_called
+from .tables import calls_text, message_text
 from .values import as_expected
 
 REVIEW = "review"  # the folder of the table

@@ -222,7 +222,7 @@ def enough_cases(loss: float, changed: float, limit: float) -> int | None:
 
 def power(project: Project, max_drop: float) -> str:
     """What so many cases can show, in a sentence, before any model is asked."""
-    count = len({case.dialogue or case.id for case in project.cases})
+    count = len({case.cluster for case in project.cases})
     of = "cases" if count == len(project.cases) else "dialogues"
     least = least_loss(count, max_drop / 100)
     if least is None:

@@ -21,9 +21,9 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.json import decode_json, first_repeated
 
 from ..data import ABSENT, ANY_OF, Case, ExpectedCall, Json, Tool
+from ..json_schema import plain_schema
 from ..values import why_none_is_right
 from .collection import Collection
-from .dialects import plain_schema
 
 _NO_CALL = "irrelevance"  # what the ids of cases have where no call is right
 # Categories whose cases are no single answers that are known to be right.

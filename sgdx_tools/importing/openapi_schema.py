@@ -23,14 +23,8 @@ from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_llm.functions import safe_names
 
 from ..data import Json
-from .dialects import modern
+from ..json_schema import LISTS, OBJECTS, SINGLE, modern
 
-_SCHEMAS = (
-    *("not", "if", "then", "else", "contains", "items", "propertyNames", "additionalItems"),
-    *("additionalProperties", "unevaluatedItems", "unevaluatedProperties", "contentSchema"),
-)
-_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
-_OBJECTS = ("patternProperties", "dependentSchemas", "dependencies")
 # These keywords are about other forms than JSON, or about programs that are made of schemas. What
 # is referred to of ``$defs`` becomes a definition of the tool.
 _DROPPED = ("xml", "externalDocs", "discriminator", "$defs", "definitions", "$recursiveAnchor")
@@ -324,11 +318,10 @@ class SchemaConverter:
                 else self.convert(child, hidden)
                 for child in value
             ]
-        if keyword in _LISTS and isinstance(value, list):
-            passed = hidden if keyword != "prefixItems" else frozenset[str]()
-            return [self.convert(child, passed) for child in value]
-        if keyword in _OBJECTS and isinstance(value, dict):
-            passed = hidden if keyword != "patternProperties" else frozenset[str]()
+        if keyword in LISTS and isinstance(value, list):
+            return [self.convert(child, _of(hidden, LISTS[keyword])) for child in value]
+        if keyword in OBJECTS and isinstance(value, dict):
+            passed = _of(hidden, OBJECTS[keyword])
             return {
                 key: self._keyword("required", child, hidden, bases)
                 if isinstance(child, list)
@@ -336,9 +329,7 @@ class SchemaConverter:
                 for key, child in value.items()
                 if key not in passed
             }
-        if keyword in _SCHEMAS and not (keyword == "items" and isinstance(value, list)):
-            return self.convert(value)
-        return value
+        return self.convert(value) if keyword in SINGLE else value
 
     def _reference(
         self, schema: Json, hidden: frozenset[str], bases: frozenset[str] = frozenset()
@@ -420,6 +411,11 @@ class SchemaConverter:
                 if isinstance(child, dict) and child.get("readOnly") is True:
                     names.add(name)
         return frozenset(names)
+
+
+def _of(hidden: frozenset[str], step: str) -> frozenset[str]:
+    """The properties that are hidden in a part, which describes the same value without a step."""
+    return frozenset() if step else hidden
 
 
 def _told(name: str, values: list[str]) -> Json:

@@ -18,8 +18,8 @@ import msgspec
 from sgdx_dataset import SgdxError
 
 from ..data import Json, Tool
+from ..json_schema import plain_schema
 from .collection import Collection, tool_records
-from .dialects import plain_schema
 
 # Where a tool has its schema: OpenAI's, Anthropic's, MCP's and Bedrock's, Gemini's,
 # LangChain's.
