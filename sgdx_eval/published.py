@@ -29,6 +29,9 @@ class PublishedRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """What a paper says of a tracker."""
 
     system: str
+    size: str = ""  # the parameters of its encoder or model
+    acts: str = ""  # whether it reads the system's acts: yes or no
+    losses: list[float] = []  # under v1 to v5, the mean and the largest
     augmentation: str = ""  # the reworded schemas that it was trained on too
     oracle: bool = False  # whether these are v1 to v5
     source: str  # the paper

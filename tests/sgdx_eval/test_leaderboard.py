@@ -79,6 +79,12 @@ def test_rows_of_trackers(tmp_path: Path) -> None:
     better = {"tracker": "mine", "train": ["original"], "augment": None}
     add(results / "better", f"{STATES}|system-acts:yes", system=better, reworded=[1, 1, 1, 0])
     add(results / "worse", f"{STATES}|system-acts:yes", system=better)
+    larger = better | {"model": "runs/large", "weights": "w"}
+    control = f"{STATES.replace('v1+v2+v3+v4+v5', 'control1')}|system-acts:yes"
+    add(results / "larger", f"{STATES}|system-acts:yes", system=larger, reworded=[1, 1, 0, 0])
+    (results / "larger" / "model.safetensors").touch()
+    add(results / "control" / "any", control, system=larger, reworded=[1, 0, 0, 0])
+    (results / "encoders.json").write_text('{"large": "Large, 1B"}')
     add(results / "deaf", f"{STATES}|system-acts:no", system=better)
     also = better | {"also": {"source": "many", "share": 0.5}}
     add(results / "more", f"{STATES}|system-acts:yes", system=also)
@@ -87,19 +93,21 @@ def test_rows_of_trackers(tmp_path: Path) -> None:
     of_subset = STATES.replace("|frames:900", "|dialogues:292@b0e1edf2|frames:90")
     add(results / "few", of_subset + "|predictions:made-elsewhere")
     page = render([results], [], tmp_path / "docs")
-    alike = "50.0 | 25.0 | -25.0 | 25.0 | 25.0 | 0.0 | 0.0"
-    none = "50.0 | 0.0 | -50.0 | 0.0 | 50.0 | 0.0 | –"
+    alike = "50.0 | 25.0 | -25.0 | 25.0 | 25.0 | 0.0 | – | –"
+    none = "50.0 | 0.0 | -50.0 | 0.0 | 50.0 | 0.0 | – | –"
     assert rows(page, ALL) == [
-        "| [better](../results/better) | 50.0 | 75.0 | +25.0 | 50.0 | 25.0 | 0.0 | 0.0 "
-        "| original | yes |",
-        f"| [deaf](../results/deaf) | {alike} | original | no |",
+        "| [better](../results/better) | 50.0 | 75.0 | +25.0 | 50.0 | 25.0 | 0.0 | – | – "
+        "| original | yes | – |",
+        "| [larger](../results/larger) | 50.0 | 50.0 | 0.0 | 50.0 | 0.0 | 0.0 | 25.0 | Large, 1B "
+        "| original | yes | weights |",
+        f"| [deaf](../results/deaf) | {alike} | original | no | – |",
         f"| [first](../results/first) | {alike} "
-        "| original + backtrans x 0.2, 1,217 dialogues | – |",
-        f"| [more](../results/more) | {alike} | original + many | yes |",
-        f"| [model](../results/model) | {none} | – | – |",
-        f"| [old](../results/old) | {none} | – | – |",
+        "| original + backtrans x 0.2, 1,217 dialogues | – | – |",
+        f"| [more](../results/more) | {alike} | original + many | yes | – |",
+        f"| [model](../results/model) | {none} | – | – | – |",
+        f"| [old](../results/old) | {none} | – | – | – |",
     ]
-    assert rows(page, SUBSET) == [f"| [few](../results/few) | {alike} | – | – |"]
+    assert rows(page, SUBSET) == [f"| [few](../results/few) | {alike} | – | – | – |"]
     interval = page.partition("[better]")[2].split("|")[1]
     low, high = map(float, re.findall(r"[\d.]+", interval)[1:])
     assert 0 <= low < 50 < high <= 100
