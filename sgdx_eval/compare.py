@@ -143,13 +143,14 @@ def _on_the_same_dialogues(sides: Sides, dialogues: Path | None) -> Sides:
 
 def _common_signature(first: Scored, second: Scored) -> str:
     """The first system's signature, in which the system's own parts have both systems' values."""
-    line = first.signature
+    ends = {key: first.parts[key] for key in ("ci", "version") if key in first.parts}
+    parts = {key: value for key, value in first.parts.items() if key not in ends}
     if first.part("canonical") != second.part("canonical"):
-        line = line.replace(f"|canonical:{first.part('canonical')}|", "|")
+        parts.pop("canonical", None)
     for key in SYSTEM_PARTS:
         left, right = first.part(key), second.part(key)
-        if left != right and key in first.parts:
-            line = line.replace(f"|{key}:{left}|", f"|{key}:{left}/{right}|")
-        elif left != right:
-            line = line.replace("|ci:", f"|{key}:{left}/{right}|ci:")
-    return line
+        if left != right:
+            (ends if key in ends else parts)[key] = f"{left}/{right}"
+    return "|".join(
+        [first.signature.split("|")[0], *(":".join(of) for of in (parts | ends).items())]
+    )

@@ -78,7 +78,7 @@ def push(repo_id: str, options: UploadOptions) -> str | Path:
     """Upload a metric as a Space, such as ``you/sgdx_metric``; return the Space's address.
 
     The upload is tagged with the package's version, so that
-    ``evaluate.load(repo_id, revision="v0.1.0")`` stays the same.
+    ``evaluate.load(repo_id, revision="vVERSION")`` stays the same.
     """
     folders = {folder.name: folder for folder in METRICS}
     folder = folders.get(repo_id.rpartition("/")[2])

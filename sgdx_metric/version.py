@@ -1,3 +1,3 @@
 """The metric's version, as it stands in every signature."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from typing import Any
 
 import pytest
+
+from sgdx_metric.version import __version__
 
 from .conftest import ROOT
 
@@ -34,6 +37,14 @@ def test_every_file_that_a_package_reads_is_installed() -> None:
         for path in folder.rglob("*"):
             if path.is_file() and path.suffix not in (".py", ".pyc", ".md"):
                 assert path in installed or folder.name == "maintenance", path
+
+
+def test_the_version_is_that_of_texts_that_name_it() -> None:
+    """It stands in one place; the changelog begins with it, and pages install it by its tag."""
+    assert re.findall(r"^## (.+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[0] == __version__
+    for page in (ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")):
+        tags = re.findall(r"YOU/sgdx(?:\.git)?@v([\d.]+\d)", page.read_text())
+        assert {*tags} <= {__version__}, page
 
 
 def test_what_entry_points_name_is_there() -> None:

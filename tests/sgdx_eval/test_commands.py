@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgdx_metric.result import Result
+from sgdx_metric.version import __version__
 
 from ..conftest import Run
 from ..sgdx_metric.frames import Row, written
@@ -80,7 +81,7 @@ def test_rules_stand_in_the_signature(tmp_path: Path, command: Run, gold: Gold) 
     assert scores["signature"] == (
         f"sgdx_metric|variants:v1|split:test|release:sample|frames:{len(gold['v1'])}|match:exact|"
         "joint:turn|zero-mean:drop|sd:sample|canonical:said-so-far|system-acts:yes|"
-        "predictions:made-elsewhere|ci:95%-bootstrap-1000-seed-0|version:0.1.0"
+        f"predictions:made-elsewhere|ci:95%-bootstrap-1000-seed-0|version:{__version__}"
     )
     assert msgspec.convert(scores, Result)["jga_v1"] == 1
 

@@ -25,6 +25,7 @@ from sgdx_eval.install import install
 from sgdx_metric import score
 from sgdx_metric.__main__ import main
 from sgdx_metric.scoring import HEADLINE
+from sgdx_metric.version import __version__
 
 from ..conftest import EVALUATE, ROOT, Run
 from ..hub import Hub
@@ -46,7 +47,7 @@ print(metric.compute(**{side: rows[side][1::2] for side in rows}))
 FROM_THE_HUB = """
 row = json.load(open(sys.argv[1]))
 result = evaluate.load("you/sgdx_metric").compute(**row)
-generated = evaluate.load("you/sgsacc_metric", revision="v0.1.0")
+generated = evaluate.load("you/sgsacc_metric", revision=sys.argv[2])
 print(json.dumps([result["jga_orig"], type(generated).__name__, list(generated.features)]))
 """
 
@@ -150,7 +151,7 @@ def test_metrics_are_loaded_from_the_hub(
         assert capsys.readouterr().out == f"{online.url}/spaces/you/{name}\n"
         space = online.repositories["spaces", f"you/{name}"]
         assert len(space.commits) == 2
-        assert space.tags == {"v0.1.0": space.commits[-1][0]}
+        assert space.tags == {f"v{__version__}": space.commits[-1][0]}
         card = RepoCard(space.files["README.md"].decode())
         assert card.data["sdk"] == space.sdk == ("gradio" if address else "static")
         assert card.data["app_file"] in space.files
@@ -164,7 +165,7 @@ def test_metrics_are_loaded_from_the_hub(
         assert (f'pip install "{source}"' in card.text) == (bool(address) and name[:3] == "sgs")
     row = {"predictions": PREDICTIONS[:1], "references": REFERENCES[:1]}
     (tmp_path / "row.json").write_text(json.dumps(row))
-    words = ("-c", EVALUATE + FROM_THE_HUB, tmp_path / "row.json")
+    words = ("-c", EVALUATE + FROM_THE_HUB, tmp_path / "row.json", f"v{__version__}")
     done = online.python(tmp_path / "home", *words, token=None, HF_EVALUATE_OFFLINE="0")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])

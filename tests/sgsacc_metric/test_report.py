@@ -11,6 +11,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from sgdx_metric.result import Result
 from sgdx_metric.signature import Setup
+from sgdx_metric.version import __version__
 from sgsacc_metric.lexical import LexicalNli
 from sgsacc_metric.rows import Prediction, Turn
 from sgsacc_metric.system import score_system
@@ -19,7 +20,7 @@ from .turns import act, four_turns, turn
 
 VARIANTS = ("original", "v1", "v2", "v3", "v4", "v5")
 BLEU_PART = "bleu:nrefs-1,case-mixed,eff-no,tok-13a,smooth-exp,sacrebleu-[0-9.]+"
-END = r"ci:95%-bootstrap-1000-seed-0\|version:0.1.0"
+END = rf"ci:95%-bootstrap-1000-seed-0\|version:{re.escape(__version__)}"
 
 
 def said_of(turns: list[Turn]) -> dict[str, list[str]]:
