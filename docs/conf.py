@@ -31,8 +31,8 @@ release = __version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 # What stands on the site for a picture, which names files for light and dark pages.
 _PICTURES = """\
-![\\1](pictures/variants-light.svg){.only-light}
-![\\1](pictures/variants-dark.svg){.only-dark}"""
+![\\2](pictures/\\1-light.svg){.only-light}
+![\\2](pictures/\\1-dark.svg){.only-dark}"""
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
@@ -80,8 +80,8 @@ def _put_in_the_readme(app: Sphinx, page: str, text: list[str]) -> None:
 
 
 def _show_pictures(app: Sphinx, page: str, text: list[str]) -> None:
-    """The README and the results have a picture for light pages and one for dark pages."""
-    picture = r"<picture>.*?alt=\"(.*?)\".*?</picture>"
+    """The README and the results have pictures for light pages and for dark pages."""
+    picture = r"<picture>.*?pictures/([\w-]+)-dark.*?alt=\"(.*?)\".*?</picture>"
     text[0] = re.sub(picture, _PICTURES, text[0], flags=re.DOTALL)
 
 
