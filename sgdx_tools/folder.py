@@ -278,8 +278,8 @@ def check_variant(
                     nodes, found = " and ".join(paths), [new_names[name], *others]
                     raise SgdxError(f"{place}: {nodes} are one property, found {found} for it")
             if both := clash(new_names):
-                found = f"{' and '.join(both)} are both {new_names[both[0]]!r}"
-                raise SgdxError(f"{place}: {found}, expected distinct names")
+                clashing = f"{' and '.join(both)} are both {new_names[both[0]]!r}"
+                raise SgdxError(f"{place}: {clashing}, expected distinct names")
     sets = dict.fromkeys([None, *(case.tools for case in cases)] if cases else [None])
     worded = WordedTools(tools, variant)
     shared = len({tool.name for tool in tools.values()}) < len(tools)

@@ -362,7 +362,15 @@ def modern(schema: Json, where: str) -> Json:
         elif isinstance(plain.get(exclusive), bool):
             del plain[exclusive]
     if "type" in plain:
-        plain = _with_types(plain, where)
+        kinds = []
+        for kind in plain["type"] if isinstance(plain["type"], list) else [plain["type"]]:
+            if not isinstance(kind, str) or kind.lower() not in TYPES:
+                known = ", ".join(filter(None, dict.fromkeys(TYPES.values())))
+                raise SgdxError(f"{where}: found the type {kind!r:.60}, expected one of {known}")
+            kinds.append(TYPES[kind.lower()])
+        plain["type"] = kinds if isinstance(plain["type"], list) else kinds[0]
+        if None in kinds:
+            del plain["type"]
     if (
         not isinstance(plain.get("nullable", False), bool)
         or plain.pop("nullable", False) is not True
@@ -375,18 +383,3 @@ def modern(schema: Json, where: str) -> Json:
         return plain
     words: Json = {key: plain.pop(key) for key in ("title", "description") if key in plain}
     return {**words, "anyOf": [plain, {"type": "null"}]} if plain else words
-
-
-def _with_types(schema: Json, where: str) -> Json:
-    """A schema whose types are JSON Schema's; those of Gemini and Python are put into its words."""
-    written = schema["type"]
-    listed = written if isinstance(written, list) else [written]
-    kinds = []
-    for kind in listed:
-        if not isinstance(kind, str) or kind.lower() not in TYPES:
-            expected = f"expected one of {', '.join(filter(None, dict.fromkeys(TYPES.values())))}"
-            raise SgdxError(f"{where}: found the type {kind!r:.60}, {expected}")
-        kinds.append(TYPES[kind.lower()])
-    if None in kinds:
-        return {key: value for key, value in schema.items() if key != "type"}
-    return schema | {"type": kinds if isinstance(written, list) else kinds[0]}

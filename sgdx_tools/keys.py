@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -244,7 +243,10 @@ class KeysFile:
                 keys.variants.way()
             except SgdxError as error:
                 raise self.fault(str(error).partition(": ")[2], "variants") from None
-        note_named(list(self._files()), path.parent)
+        tools, words = keys.source(), keys.variants or NewWords()
+        named = [keys.cases, tools.sources(), tools.start, [of.command for of in keys.models]]
+        named += [words.pool, words.file, words.tools, words.review]
+        note_named(named, path.parent)  # which keeps it from being written over
 
     @property
     def gate(self) -> Gate:
@@ -271,13 +273,6 @@ class KeysFile:
         if len({*names}) < len(names) or not names:
             raise self.fault(f"found {names}, expected some with distinct names", "models")
         return names
-
-    def _files(self) -> Iterator[Any]:
-        """Whatever the keys name, which is kept from being written over."""
-        keys, tools = self.keys, self.keys.source()
-        yield [keys.cases, tools.sources(), tools.start, [model.command for model in keys.models]]
-        if words := keys.variants:
-            yield [words.pool, words.file, words.tools, words.review]
 
     def options(self, *steps: str | int) -> tuple[AskOptions, SendingOptions]:
         """How a model under some keys is asked, as options of commands."""

@@ -26,7 +26,7 @@ from sgdx_llm.answer_file import keep_answers
 from .asking import ask_cases
 from .data import Project
 from .folder import CASES, with_variants
-from .keys import FILE, Keys, KeysFile, Model, Tools, run_of, with_defaults
+from .keys import FILE, KeysFile, Model, Tools, run_of, with_defaults
 from .predictions import ANSWERS, read_predictions
 from .project import import_tools, load, load_tools, reworded
 from .report import write_report
@@ -54,47 +54,38 @@ def test(
     those that the tools of the first file have. Whatever ends the test, summary and JUnit say what
     became of it, and nothing that an earlier test wrote is left for one that died.
     """
-    outputs = (
-        ("--junit", junit and junit.absolute(), JUNIT_MARK, junit_xml),
-        ("--summary", summary and summary.absolute(), SUMMARY_MARK, summary_text),
-    )
+    outputs = [
+        (option, place.absolute(), mark, written)
+        for option, place, mark, written in (
+            ("--junit", junit, JUNIT_MARK, junit_xml),
+            ("--summary", summary, SUMMARY_MARK, summary_text),
+        )
+        if place
+    ]
     run = run_of(path)
     report = run / "report.html"
 
     def check() -> None:
         for option, place, mark, _ in outputs:
-            if place:
-                check_output(place, option, mark=mark)
+            check_output(place, option, mark=mark)
 
-    def tell(results: Sequence[Result]) -> None:
+    def tell(results: Sequence[Result] | str) -> None:
+        if isinstance(results, str):
+            verdict = cannot_tell(f"the test did not end: {results}")
+            results = [Result("test", None, verdict)]
         for _, place, mark, written in outputs:
-            if place:
-                write_bytes(place, written(results), mark=mark)
-
-    def untold(why: str) -> list[Result]:
-        return [Result("test", None, cannot_tell(f"the test did not end: {why}"))]
+            write_bytes(place, written(results), mark=mark)
 
     with run_folder(run):
         check()
         try:
-            file = KeysFile(base or path)
-            if base and own_cases:
-                file.keys = _with_own_cases(file, KeysFile(path))
-            if max_cost is not None:
-                capped = tuple(
-                    model if model.command else replace(model, max_cost=max_cost)
-                    for model in file.keys.models
-                )
-                file.keys = replace(file.keys, models=capped)
-            note_read(path)
-            if base:
-                KeysFile(path)  # which keeps what it names from being written over
+            file = _read_keys(path, base, own_cases, max_cost)
             check()
-            tell(untold("it was killed"))  # which another result replaces, unless it is true
+            tell("it was killed")  # which another result replaces, unless it is true
             results = _results(path, file, run, limit, base is not None, own_cases)
         except SgdxError as error:
             with contextlib.suppress(SgdxError):  # of an output that is refused, as the error says
-                tell(untold(str(error)))
+                tell(str(error))
             remove(report)
             raise
         tell(results)
@@ -176,12 +167,22 @@ def _results(
     return results
 
 
-def _with_own_cases(file: KeysFile, own: KeysFile) -> Keys:
-    """A base's keys with the cases and programs of another; servers stay, as they get keys."""
-    servers = [model for model in file.keys.models if not model.command]
-    programs = [model for model in own.keys.models if model.command]
-    cases = str((own.path.parent / (own.keys.cases or CASES)).absolute())
-    return replace(file.keys, cases=cases, models=(*servers, *programs))
+def _read_keys(path: Path, base: Path | None, own_cases: bool, max_cost: float | None) -> KeysFile:
+    """What a file asks for, or its base, perhaps with the file's cases and programs.
+
+    Servers stay those of the base, as they get keys.
+    """
+    file, own = KeysFile(base or path), KeysFile(path)
+    keys, models = file.keys, [*file.keys.models]
+    if own_cases:
+        programs = [model for model in own.keys.models if model.command]
+        models = [*(model for model in models if not model.command), *programs]
+        keys = replace(keys, cases=str((path.parent / (own.keys.cases or CASES)).absolute()))
+    if max_cost is not None:
+        models = [m if m.command else replace(m, max_cost=max_cost) for m in models]
+    file.keys = replace(keys, models=tuple(models))
+    note_read(path)
+    return file
 
 
 def _searched(project: Project) -> list[Result]:

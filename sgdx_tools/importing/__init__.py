@@ -6,12 +6,10 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_input
-from sgdx_dataset.io.json import decode_json, parse_json
-from sgdx_dataset.io.yaml import parse_yaml_document
 
 if TYPE_CHECKING:
     from .collection import Collection
@@ -36,21 +34,23 @@ def import_source(
     They are a list of tools or an OpenAPI document, skills by their folder or a pattern, MCP
     servers by command or address, or cases of BFCL, whose answers are in files of their own.
     """
-    from .collection import Collection
+    from .collection import Collection, parse_document
 
     kinds = {kind_of(source): source for source in sources}
     if len(kinds) != 1 or (len(sources) > 1 and {*kinds} & {"openapi", "list"}):
         found = ", ".join(f"{source} ({kind})" for kind, source in kinds.items()) or "none"
         raise SgdxError(f"found the sources {found}, expected one, or several of one kind")
     ((kind, _),) = kinds.items()
-    fitting = {"answers": "bfcl", "with_headers": "openapi", "as_tools": "skills"}
-    fitting |= {"env": "server", "headers": "server"}
-    given = {"answers": answers, "with_headers": with_headers, "as_tools": as_tools}
-    given |= {"env": env, "headers": headers}
-    for option, of in fitting.items():
-        if given[option] and kind != of:
-            name = option.replace("_", "-")
-            raise SgdxError(f"{name}: found a source of the kind {kind}, expected {of}")
+    fitting = {
+        "answers": ("bfcl", answers),
+        "with-headers": ("openapi", with_headers),
+        "as-tools": ("skills", as_tools),
+        "env": ("server", env),
+        "headers": ("server", headers),
+    }
+    for option, (of, given) in fitting.items():
+        if given and kind != of:
+            raise SgdxError(f"{option}: found a source of the kind {kind}, expected {of}")
     if only and kind == "bfcl":
         raise SgdxError("only: found cases of BFCL, which name their tools")
     if kind == "server":
@@ -73,13 +73,7 @@ def import_source(
     from .tool_lists import import_list
 
     collection = Collection("list", only=only)
-    data = collection.add_file(path)
-    content: Any = (
-        parse_json(data, object, str(path), "a list of tools")
-        if _is_json(data)
-        else parse_yaml_document(data, str(path))
-    )
-    import_list(content, path, collection)
+    import_list(parse_document(collection.add_file(path), path), path, collection)
     return kind, collection
 
 
@@ -99,11 +93,9 @@ def kind_of(source: str) -> Kind:
     first = data.lstrip().split(b"\n", 1)[0]
     if b'"question"' in first and b'"function"' in first:
         return "bfcl"
-    document: Any = (
-        decode_json(data, object, str(path), "a file of tools")
-        if _is_json(data)
-        else parse_yaml_document(data, str(path))
-    )
+    from .collection import parse_document
+
+    document = parse_document(data, path)
     is_openapi = isinstance(document, dict) and {"openapi", "swagger"} & document.keys()
     return "openapi" if is_openapi else "list"
 
@@ -111,7 +103,3 @@ def kind_of(source: str) -> Kind:
 def skill_pattern(source: str) -> str:
     """The pattern of files SKILL.md of a folder, or of one such file, or the pattern itself."""
     return str(Path(source) / "**" / "SKILL.md") if Path(source).is_dir() else source
-
-
-def _is_json(data: bytes) -> bool:
-    return data.lstrip()[:1] in (b"{", b"[")  # whose escapes YAML does not know

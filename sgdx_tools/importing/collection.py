@@ -16,6 +16,8 @@ from msgspec.structs import replace
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls, say
 from sgdx_dataset.io.files import read_input
+from sgdx_dataset.io.json import check_value, parse_json
+from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_llm.functions import safe_names
 
 from ..data import Case, Json, Rule, Source, Tool, Variant
@@ -164,6 +166,20 @@ class Collection:
         if not self.tools:
             reason = f": {self.left_out[0]}" if self.left_out else ""
             raise SgdxError(f"{files}: found no tool, expected one at least{reason}")
+
+
+def parse_document(data: bytes, path: Path, is_checked: bool = False) -> Any:
+    """What a file in JSON or YAML has, perhaps without values that no JSON can have."""
+    content: Any = (
+        parse_json(data, object, str(path), "a file of tools")
+        if data.lstrip()[:1] in (b"{", b"[")  # whose escapes YAML does not know
+        else parse_yaml_document(data, str(path))
+    )
+    try:
+        check_value(content if is_checked else None)
+    except SgdxError as error:
+        raise SgdxError(f"{path}: {error}") from None
+    return content
 
 
 def tool_records(content: Any, keys: tuple[str, ...], path: Path) -> list[Json]:

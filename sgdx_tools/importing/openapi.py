@@ -18,8 +18,8 @@ from sgdx_dataset import SgdxError
 from sgdx_llm.functions import safe_names
 
 from ..data import Json, Tool
-from .collection import Collection
-from .openapi_schema import Document, SchemaConverter, read_document
+from .collection import Collection, parse_document
+from .openapi_schema import Document, SchemaConverter
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _VERSION = re.compile(r"3\.[012]\.\d+")
@@ -55,7 +55,7 @@ class _Operation(NamedTuple):
 def import_openapi(path: Path, with_headers: bool = False, only: Sequence[str] = ()) -> Collection:
     """Read the operations of an OpenAPI document in JSON or YAML."""
     collection = Collection("openapi", only=only)
-    parsed = read_document(collection.add_file(path), path)
+    parsed = parse_document(collection.add_file(path), path, True)
     expected = "expected openapi: 3.0.x, 3.1.x or 3.2.x"
     if not isinstance(parsed, dict):
         raise SgdxError(f"{path}: found {type(parsed).__name__}, {expected}")

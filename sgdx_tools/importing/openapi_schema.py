@@ -18,32 +18,17 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.json import check_value, parse_json
-from sgdx_dataset.io.yaml import parse_yaml_document
 from sgdx_llm.functions import safe_names
 
 from ..data import Json
 from ..json_schema import LISTS, OBJECTS, SINGLE, modern
+from .collection import parse_document
 
 # These keywords are about other forms than JSON, or about programs that are made of schemas. What
 # is referred to of ``$defs`` becomes a definition of the tool.
 _DROPPED = ("xml", "externalDocs", "discriminator", "$defs", "definitions", "$recursiveAnchor")
 _ALL, _ONE = "allOf", ("oneOf", "anyOf")
 _MOST_IN_A_ROW = 20  # references, each to what is but the next
-
-
-def read_document(data: bytes, path: Path) -> Any:
-    """What a file in JSON or YAML has."""
-    parsed: Any = (
-        parse_json(data, dict[str, Any], str(path), "an OpenAPI document")
-        if data.lstrip()[:1] == b"{"
-        else parse_yaml_document(data, str(path))
-    )
-    try:
-        check_value(parsed)
-    except SgdxError as error:
-        raise SgdxError(f"{path}: {error}") from None
-    return parsed
 
 
 class Document:
@@ -102,7 +87,7 @@ class Document:
             elif not file.is_file():
                 raise SgdxError(f"{where}: found $ref {name[:200]}, which is no file")
             else:
-                content = read_document(self._read(file), Path(name))
+                content = parse_document(self._read(file), Path(name), True)
                 self._others[name] = _moved(content, name, posixpath.dirname(name))
         return self._others[name]
 
