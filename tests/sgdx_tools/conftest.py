@@ -93,6 +93,16 @@ def write_lines(path: Path, lines: Iterable[Any]) -> Path:
     return path
 
 
+def write_files(folder: Path, files: Json) -> None:
+    """Write files by their names, of texts or JSON; the text @NAME is a file beside the tests."""
+    for name, content in files.items():
+        text = content if isinstance(content, str) else json.dumps(content)
+        if text[:1] == "@":
+            text = (Path(__file__).parent / text[1:]).read_text()
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+
+
 def read_lines(path: Path) -> Rows:
     return [json.loads(line) for line in path.read_text().splitlines()]
 

@@ -9,7 +9,7 @@ import pytest
 
 from sgdx_tools.data import Json
 
-from .conftest import Capture, command, read_lines
+from .conftest import Capture, command, read_lines, write_files
 
 TABLE = read_lines(Path(__file__).with_name("refusals.jsonl"))
 # The files that several rows have in common, of which each changes one.
@@ -27,9 +27,7 @@ def test_what_is_refused_is_named_in_one_line(
 ) -> None:
     """With the file, the record, what was found and what was expected; nothing is written."""
     monkeypatch.chdir(tmp_path)
-    for name, content in (BASES[row["base"]] | row["files"]).items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_bytes(content.encode("utf-8", "surrogateescape"))
+    write_files(tmp_path, BASES[row["base"]] | row["files"])
     before = files(tmp_path)
     assert command(*row["command"].split()) == 2
     *_, error = capsys.readouterr().err.splitlines()
