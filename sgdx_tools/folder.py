@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -138,20 +137,13 @@ def _tools(records: Sequence[msgspec.Raw], place: str) -> dict[str, Tool]:
         check_name(tool.name, where)
         if tool.id in tools:
             raise SgdxError(f"{where}: found this id twice, expected distinct ids")
-        _check_values(tool.parameters, where)
+        check_value(tool.parameters, where)
         try:
             tool.layout  # noqa: B018 - which reads the whole schema
         except SgdxError as error:
             raise SgdxError(f"{place}: {error}") from None
         tools[tool.id] = tool
     return tools
-
-
-def _check_values(values: Any, where: str) -> None:
-    try:
-        check_value(values)
-    except SgdxError as error:
-        raise SgdxError(f"{where}: {error}") from None
 
 
 # ---- cases
@@ -174,7 +166,7 @@ def read_cases(path: Path, tools: Mapping[str, Tool]) -> tuple[Case, ...]:
             ExpectedCall(call.name, with_plain_alternatives(call.arguments)) for call in case.expect
         )
         case = replace(case, messages=tuple(messages), expect=expect)
-        _check_values([case.messages, [call.arguments for call in case.expect or ()]], where)
+        check_value([case.messages, [call.arguments for call in case.expect or ()]], where)
         if case.id in cases or not case.id:
             raise SgdxError(f"{where}: expected an id that no other case has")
         cases[case.id] = case

@@ -244,7 +244,12 @@ class KeysFile:
             except SgdxError as error:
                 raise self.fault(str(error).partition(": ")[2], "variants") from None
         tools, words = keys.source(), keys.variants or NewWords()
-        named = [keys.cases, tools.sources(), tools.start, [of.command for of in keys.models]]
+        named: list[Any] = [
+            keys.cases,
+            tools.sources(),
+            tools.start,
+            [of.command for of in keys.models],
+        ]
         named += [words.pool, words.file, words.tools, words.review]
         note_named(named, path.parent)  # which keeps it from being written over
 

@@ -86,10 +86,8 @@ def read_prediction_file(path: Path, project: Project) -> PredictionFile:
     for number, line in numbered(lines):
         where = f"{path}:{number}"
         prediction = parse_json(line, Prediction, where, "a prediction")
-        try:
-            check_value([call.arguments for call in prediction.calls])
-        except SgdxError as error:
-            raise SgdxError(f"{where}: case {prediction.id}: {error}") from None
+        arguments = [call.arguments for call in prediction.calls]
+        check_value(arguments, f"{where}: case {prediction.id}")
         if prediction.variant != path.stem:
             raise SgdxError(f"{where}: variant is {prediction.variant!r}, expected {path.stem!r}")
         predictions.append((where, prediction))

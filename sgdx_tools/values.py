@@ -99,8 +99,11 @@ def _said(error: ValidationError) -> str:
 def why_no_call_fits(schema: Json) -> str:
     """Why no arguments fit the schema of a tool, as far as types, values and limits tell."""
     from referencing import Registry
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
 
     looks = iter(range(_MOST_LOOKS))
+    resolver = Registry().resolver_with_root(DRAFT202012.create_resource(schema))
 
     def parts(of: Any) -> Iterator[Json]:
         """A schema, and all that it says besides by references and ``allOf``."""
@@ -109,11 +112,9 @@ def why_no_call_fits(schema: Json) -> str:
             part = pending.pop()
             if isinstance(part, dict):
                 yield part
-                inner: Any = schema
-                for token in str(part.get("$ref", "")).split("/")[1:]:
-                    key = token.replace("~1", "/").replace("~0", "~")
-                    inner = inner.get(key) if isinstance(inner, dict) else None
-                pending += [*part.get("allOf", ()), inner if "$ref" in part else None]
+                pending += part.get("allOf", ())
+                if "$ref" in part:
+                    pending.append(resolver.lookup(part["$ref"]).contents)
 
     def why(listed: Sequence[Any], place: str) -> str:
         """Why no value fits all of some schemas of a part that has to be there."""
@@ -149,7 +150,7 @@ def why_no_call_fits(schema: Json) -> str:
 
     try:
         return why([schema], "")
-    except (TypeError, AttributeError, ValueError, RecursionError, LookupError):
+    except (TypeError, AttributeError, ValueError, RecursionError, LookupError, Unresolvable):
         return ""  # the schema is none by the standard
 
 

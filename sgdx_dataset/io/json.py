@@ -96,8 +96,9 @@ def parse_at(text: str, start: int) -> tuple[Any, int]:
     return value, end
 
 
-def check_value(value: Any) -> None:
+def check_value(value: Any, where: str = "") -> None:
     """Refuse a value that other programs cannot read: NaN, half a character, over 100 levels."""
+    place = f"{where}: " if where else ""
     pending = [(value, 0)]
     while pending:
         part, depth = pending.pop()
@@ -105,12 +106,12 @@ def check_value(value: Any) -> None:
             try:
                 part.encode()
             except UnicodeEncodeError:
-                raise SgdxError(f"found half a character in {part[:60]!a}") from None
+                raise SgdxError(f"{place}found half a character in {part[:60]!a}") from None
         elif isinstance(part, float) and not math.isfinite(part):
-            raise SgdxError(f"found the number {part}, expected a finite one")
+            raise SgdxError(f"{place}found the number {part}, expected a finite one")
         elif isinstance(part, dict | list | tuple):
             if depth == DEEPEST:
-                raise SgdxError(_TOO_DEEP)
+                raise SgdxError(f"{place}{_TOO_DEEP}")
             inner = [*part, *part.values()] if isinstance(part, dict) else part
             pending += [(item, depth + 1) for item in inner]
 

@@ -175,10 +175,8 @@ def parse_document(data: bytes, path: Path, is_checked: bool = False) -> Any:
         if data.lstrip()[:1] in (b"{", b"[")  # whose escapes YAML does not know
         else parse_yaml_document(data, str(path))
     )
-    try:
-        check_value(content if is_checked else None)
-    except SgdxError as error:
-        raise SgdxError(f"{path}: {error}") from None
+    if is_checked:
+        check_value(content, str(path))
     return content
 
 

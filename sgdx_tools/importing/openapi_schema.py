@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from referencing import Registry, Resource
+from referencing.exceptions import Unresolvable
+
 from sgdx_dataset import SgdxError
 from sgdx_llm.functions import safe_names
 
@@ -64,16 +67,11 @@ class Document:
         if not isinstance(reference, str) or (pointer and pointer[:1] != "/"):
             expected = "expected one such as #/components/schemas/Pet"
             raise SgdxError(f"{where}: found $ref {str(reference)[:200]}, {expected}")
-        part: Any = self._other(name, where) if name else self.content
-        for token in pointer.split("/")[1:]:
-            key = _unescape(token)
-            if isinstance(part, dict) and key in part:
-                part = part[key]
-            elif isinstance(part, list) and key.isdecimal() and int(key[:9]) < len(part):
-                part = part[int(key[:9])]
-            else:
-                raise SgdxError(f"{where}: $ref {reference[:200]} is not in the file")
-        return part
+        content = Resource.opaque(self._other(name, where) if name else self.content)
+        try:
+            return content.pointer(pointer, Registry[Any]().resolver()).contents
+        except (Unresolvable, LookupError, TypeError, ValueError):
+            raise SgdxError(f"{where}: $ref {reference[:200]} is not in the file") from None
 
     def _other(self, name: str, where: str) -> Any:
         """Another file of the folder, whose references are as if they stood in the first one."""
