@@ -6,6 +6,7 @@ room is imported only when one of its commands is called.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import is_dataclass
@@ -164,6 +165,8 @@ def main(arguments: list[str] | None = None) -> int:
     """
     tokens = sys.argv[1:] if arguments is None else arguments
     if arguments is None and tokens[:1] in _WITHOUT_PANDAS and "--help" not in tokens:
+        # Products of matrices are small here: threads for them wait longer than they work.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         _leave_pandas_out()
 
     def command() -> int | None:

@@ -13,11 +13,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,16 +26,16 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import read_input, write_bytes
 from sgdx_dataset.io.json import decode_json, many_objects, parse_json
 from sgdx_dataset.options import split_pairs
-from sgdx_metric.columns import column, strings
+from sgdx_metric.columns import column, integers, strings
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.rows import (
     EXAMPLE_ROW,
     PREDICTION,
+    Place,
     Prediction,
-    SlotValue,
-    Span,
     Values,
     arrow_table,
+    is_whole,
 )
 from sgdx_metric.signature import split_name
 from sgdx_metric.variants import own_variants
@@ -253,25 +253,29 @@ def read_predictions(
     if path.is_dir() and kind is Prediction:
         return Predictions(_read_dialogues(path, variant), path=path, by_user_turn=True)
     lines, header = read_prediction_lines(path, split=split, variant=variant)
-    is_read, data = False, lines.strip()
-    # All rows in one call take a fraction of the time that lines take one by one, and which is at
-    # fault is looked for where one may be: lines may be blank, or end in other characters.
-    with suppress(ValueError, RecursionError), many_objects():
-        decoded = msgspec.json.Decoder(kind).decode_lines(data)
-        count, variants = len(decoded), set(map(attrgetter("variant"), decoded))
-        del decoded
-        # Rows may go over lines or share one, unless this is all that stands between any two.
-        one_a_line = data.count(b"}\n{") == data.count(b"\n") == count - 1
-        is_read = one_a_line and variants == {variant}
-    if not is_read:
-        _check_lines(lines, variant, path, kind)
+    # Lines one by one take ten times as long as all at once. So they are looked at only where one
+    # may be at fault; some are not, such as those that end in other characters.
     try:
         rows = arrow_table(lines, schema, str(path))
-    except ScoreError:  # A row has a key twice; the error should name the line.
-        for number, line in numbered(lines):
+        if not _is_sound(rows, lines.strip(), variant, kind):
+            _check_lines(lines, variant, path, kind)
+        return Predictions(rows, header, path)
+    except ScoreError:
+        _check_lines(lines, variant, path, kind)
+        for number, line in numbered(lines):  # a row has a key twice
             parse_json(line, object, f"{path}:{number}", "a prediction row")
         raise
-    return Predictions(rows, header, path)
+
+
+def _is_sound(rows: pa.Table, lines: bytes, variant: str, kind: type[msgspec.Struct]) -> bool:
+    """Whether rows lack nothing, are of the variant, and have a line each, all of them text."""
+    # Rows may go over lines or share one, unless this is all that stands between any two.
+    if not lines.count(b"}\n{") == lines.count(b"\n") == len(rows) - 1:
+        return False
+    with suppress(UnicodeDecodeError):
+        lines.decode()
+        return is_whole(rows, kind) and rows["variant"].unique().to_pylist() == [variant]
+    return False
 
 
 @contextmanager
@@ -325,17 +329,15 @@ def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
     if not predictions.by_user_turn:
         return predictions.rows
     frame_ids = strings(column(references, "frame_id"))
-    services = column(references, "service").to_pylist()
-    turns = [frame_id.rsplit("/", 2)[:2] for frame_id in frame_ids.to_pylist()]
-    user_turn_number: dict[tuple[str, int], int] = {}
-    user_turns: dict[str, int] = {}
-    for dialogue, turn in sorted({(dialogue, int(turn)) for dialogue, turn in turns}):
-        user_turn_number[dialogue, turn] = user_turns.get(dialogue, 0)
-        user_turns[dialogue] = user_turn_number[dialogue, turn] + 1
-    layout_ids = pa.array(
-        f"{dialogue}/{user_turn_number[dialogue, int(turn)]}/{service}"
-        for (dialogue, turn), service in zip(turns, services, strict=True)
-    )
+    parts = pc.extract_regex(frame_ids, "^(?P<dialogue>.*)/(?P<turn>[0-9]+)/[^/]*$")
+    dialogue, turn = (pc.struct_field(parts, name) for name in ("dialogue", "turn"))
+    # The turns of all dialogues in order, and the place of each after the first of its dialogue.
+    code = integers(dialogue.dictionary_encode().indices)
+    turns, of_row = np.unique(code << 32 | integers(turn), return_inverse=True)
+    first = np.searchsorted(turns, turns >> 32 << 32)
+    place = pa.array((np.arange(len(turns)) - first)[of_row]).cast(pa.string())
+    service = strings(column(references, "service"))
+    layout_ids = pc.binary_join_element_wise(dialogue, place, service, "/")
     stated_ids = column(predictions.rows, "frame_id")
     real = pc.coalesce(frame_ids.take(pc.index_in(stated_ids, value_set=layout_ids)), stated_ids)
     return predictions.rows.set_column(0, "frame_id", real)
@@ -348,6 +350,12 @@ def with_frame_ids(predictions: Predictions, references: pa.Table) -> pa.Table:
 _SCORER_OUTPUT = "dialogues_and_metrics.json"
 
 
+class _Span(TypedDict):
+    slot: str
+    start: Place
+    exclusive_end: Place
+
+
 class _State(msgspec.Struct, gc=False):
     active_intent: str
     requested_slots: list[str]
@@ -357,17 +365,20 @@ class _State(msgspec.Struct, gc=False):
 class _Frame(msgspec.Struct, gc=False):
     service: str
     state: _State
-    slots: list[Span] | None = None
+    slots: list[_Span] | None = None
 
 
-class _Turn(msgspec.Struct, gc=False):
-    speaker: Literal["USER", "SYSTEM"]
-    frames: msgspec.Raw  # Only the frames of user turns are decoded.
+class _UserTurn(msgspec.Struct, tag_field="speaker", tag="USER", gc=False):
+    frames: list[_Frame]
+
+
+class _SystemTurn(msgspec.Struct, tag_field="speaker", tag="SYSTEM", gc=False):
+    """Nothing is read of it."""
 
 
 class _Dialogue(msgspec.Struct, gc=False):
     dialogue_id: str
-    turns: list[_Turn]
+    turns: list[_UserTurn | _SystemTurn]
 
 
 def _read_dialogues(folder: Path, variant: str) -> pa.Table:
@@ -375,25 +386,28 @@ def _read_dialogues(folder: Path, variant: str) -> pa.Table:
     files = [f for f in sorted(folder.glob("dialogues_*.json")) if f.name != _SCORER_OUTPUT]
     if not files:
         raise SgdxError(f"{folder}: found no dialogues_*.json, expected the release's layout")
-    rows = list[Prediction]()
-    for file in files:
-        what = "a list of dialogues"
-        for dialogue in parse_json(read_input(file), list[_Dialogue], str(file), what):
-            users = [(i, turn) for i, turn in enumerate(dialogue.turns) if turn.speaker == "USER"]
-            for user_turn, (index, turn) in enumerate(users):
-                where = f"{file}: dialogue {dialogue.dialogue_id}, turn {index}"
-                for frame in decode_json(turn.frames, list[_Frame], where, "a list of frames"):
-                    rows.append(
-                        Prediction(
-                            frame_id=f"{dialogue.dialogue_id}/{user_turn}/{frame.service}",
-                            variant=variant,
-                            active_intent=frame.state.active_intent,
-                            requested_slots=frame.state.requested_slots,
-                            slot_values=[SlotValue(*i) for i in frame.state.slot_values.items()],
-                            slots=frame.slots,
-                        )
-                    )
-    return arrow_table(msgspec.json.Encoder().encode_lines(rows), PREDICTION, str(folder))
+    ids, states, spans = list[str](), list[_State](), list[list[_Span] | None]()
+    with many_objects():
+        for file in files:
+            what = "a list of dialogues"
+            for dialogue in decode_json(read_input(file), list[_Dialogue], str(file), what):
+                users = [turn for turn in dialogue.turns if isinstance(turn, _UserTurn)]
+                for place, turn in enumerate(users):
+                    for frame in turn.frames:
+                        ids.append(f"{dialogue.dialogue_id}/{place}/{frame.service}")
+                        states.append(frame.state)
+                        spans.append(frame.slots)
+        values = pa.map_(pa.string(), pa.list_(pa.string()))  # a mapping, as JSON has it
+        columns = [
+            pa.array(ids, pa.string()),
+            pa.repeat(variant, len(ids)),
+            pa.array([state.active_intent for state in states], pa.string()),
+            pa.array([state.requested_slots for state in states], pa.list_(pa.string())),
+            pa.array([state.slot_values for state in states], values),
+            pa.array(spans, PREDICTION.field("slots").type),
+        ]
+    cast = [of.cast(field.type) for of, field in zip(columns, PREDICTION)]
+    return pa.table(cast, schema=PREDICTION)
 
 
 # ---- what headers say

@@ -111,7 +111,7 @@ def rows_table(rows: Any, kind: type[Prediction], side: str) -> pa.Table:
     """A table of rows in any form, checked; keys that `kind` lacks are skipped."""
     rows = given_rows(rows, "frames" if kind is Reference else "")
     schema = REFERENCE_ROW if kind is Reference else PREDICTION
-    columns = _arrow_columns(rows, schema)
+    columns = _arrow_columns(rows, schema, kind)
     if columns is not None:
         return columns
     # The collector would look through all rows again and again, and finds nothing.
@@ -119,23 +119,20 @@ def rows_table(rows: Any, kind: type[Prediction], side: str) -> pa.Table:
     gc.disable()
     try:
         listed = list(row_dicts(rows, kind, side))
-        parts = (listed[i : i + 10_000] for i in range(0, len(listed), 10_000))
-        data = b"".join(_checked_lines(part, kind) for part in parts)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, ScoreError):
+        try:
+            return _checked_table(listed, kind, schema)
+        except (ValueError, TypeError, RecursionError):
+            for i, row in enumerate(listed):  # find the row at fault
+                try:
+                    _checked_table([row], kind, schema)
+                except (ValueError, TypeError, RecursionError) as of_row:
+                    fault = re.sub(r"^(.*`\$)\[0\]", r"\1", str(of_row))
+                    example = f"; expected a row as {EXAMPLE_ROW}" if side == "predictions" else ""
+                    raise ScoreError(f"{side}[{i}]: {fault}{example}") from None
             raise
-        for i, row in enumerate(listed):  # find the row at fault
-            try:
-                _checked_lines([row], kind)
-            except (ValueError, RecursionError) as of_row:
-                fault = re.sub(r"^(.*`\$)\[0\]", r"\1", str(of_row))
-                example = f"; expected a row as {EXAMPLE_ROW}" if side == "predictions" else ""
-                raise ScoreError(f"{side}[{i}]: {fault}{example}") from None
-        raise
     finally:
         if was_enabled:
             gc.enable()
-    return arrow_table(data, schema, side)
 
 
 def given_rows(rows: Any, kind: str = "") -> Any:
@@ -154,23 +151,18 @@ def given_rows(rows: Any, kind: str = "") -> Any:
     return (sgdx_dataset.frames if kind == "frames" else sgdx_dataset.turns)(rows)
 
 
-def _checked_lines(rows: list[Any], kind: type[Prediction]) -> bytes:
-    """Rows as lines of JSON."""
+def _checked_table(rows: list[Any], kind: type[Prediction], schema: pa.Schema) -> pa.Table:
+    """The table of rows, each of which is as its kind says."""
+    # By itself Arrow would take "Rome" for a list of characters, and 1.5 for 1.
     checked: list[Prediction] = msgspec.convert(rows, list[kind])  # type: ignore[valid-type]
-    for row in checked:
-        if isinstance(row, Reference):
-            _mark_words(row)
-    return msgspec.json.Encoder(enc_hook=_plain).encode_lines(checked)
+    table = pa.Table.from_pylist(rows, schema)
+    if kind is Reference:
+        words = pa.array([_words(row) for row in checked], pa.string())
+        table = table.set_column(table.column_names.index("words"), "words", words)
+    return table.combine_chunks()
 
 
-def _plain(value: Any) -> str:
-    """Text of a kind of its own, such as numpy's, as text."""
-    if isinstance(value, str):
-        return str(value)
-    raise ScoreError(f"found {type(value).__name__}, expected text")
-
-
-def _arrow_columns(rows: Any, schema: pa.Schema) -> pa.Table | None:
+def _arrow_columns(rows: Any, schema: pa.Schema, kind: type[Prediction]) -> pa.Table | None:
     """The columns of a dataset or table of released variants, if nothing is wrong with them.
 
     None for rows of other kinds, and where a row has to be looked at: it may be at fault, or need
@@ -192,17 +184,16 @@ def _arrow_columns(rows: Any, schema: pa.Schema) -> pa.Table | None:
     except pa.ArrowException:
         return None
     table = pa.table(columns, schema=schema).combine_chunks()
-    optional = ("slots", "utterance", "canonical_values", "words")
     variants = table["variant"].unique().to_pylist()
     if "words" in known or not {*variants} <= {*RELEASED}:
         return None
-    is_whole = all(_is_whole(table[n], n in optional) for n in schema.names)
-    return table if is_whole else None
+    return table if is_whole(table, kind) else None
 
 
-def _is_whole(column: pa.ChunkedArray, is_optional: bool) -> bool:
+def is_whole(table: pa.Table, kind: type[msgspec.Struct]) -> bool:
     """Whether nothing is null but what may be, no slot is without a value, and places are 0 on."""
-    pending = [(column.combine_chunks(), is_optional, "")]
+    optional = {field.name for field in msgspec.structs.fields(kind) if not field.required}
+    pending = [(table[n].combine_chunks(), n in optional, "") for n in table.column_names]
     while pending:
         array, may_lack, name = pending.pop()
         if array.null_count and not may_lack:
@@ -270,16 +261,16 @@ def _needed(names: list[str], kind: type[msgspec.Struct], variants: Iterable[Any
     return [name for name in names if name in kind.__struct_fields__ and name not in unneeded]
 
 
-def _mark_words(row: Reference) -> None:
-    """Put the digest of the schema, which marks a variant of the user's own, in its place."""
-    if row.variant not in RELEASED:
-        try:
-            row.words = schema_digest(row.schema) if row.schema else names_digest(
-                row.service, [slot.name for slot in row.schema_slots]
-            )  # fmt: skip
-        except (KeyError, TypeError) as error:
-            raise ScoreError(f"schema: found no {error}, expected a frame row's schema") from None
-    row.schema = None
+def _words(row: Any) -> str | None:
+    """The digest of a reference's schema, which marks a variant of the user's own; else None."""
+    if row.variant in RELEASED:
+        return None
+    try:
+        if row.schema:
+            return schema_digest(row.schema)
+        return names_digest(row.service, [slot.name for slot in row.schema_slots])
+    except (KeyError, TypeError) as error:
+        raise ScoreError(f"schema: found no {error}, expected a frame row's schema") from None
 
 
 def arrow_table(data: bytes, schema: pa.Schema, where: str) -> pa.Table:

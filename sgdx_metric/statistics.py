@@ -20,9 +20,8 @@ RIGHT = 0.5
 MANY, DIFFERENT = 100, 20
 # A difference as small as this is one of rounding.
 TOLERANCE = 1e-9
-# How many draws are made at a time, so that memory does not grow with their number; and how many
-# in all of an interval of few clusters.
-_CHUNK, _WEIGHTINGS = 100, 6000
+# How many draws are made of an interval of few clusters, and about how many numbers at a time.
+_WEIGHTINGS, _CHUNK = 6000, 1 << 20
 
 Interval = list[float] | None
 Judgement = Literal["loss", "gain", "not shown"]
@@ -95,15 +94,14 @@ class Sample:
         self.statistics = list(statistics)
         clusters, position = np.unique(cluster, return_inverse=True)
         self.clusters = len(clusters)
-        # Many statistics share columns, such as the scores under the original. Each is summed once.
+        # Many statistics share columns, such as the scores under the original. Each is drawn once.
         places = dict[bytes, int]()
         self.places = list[Ints]()  # of each statistic's columns among the distinct ones
         for statistic in self.statistics:
-            keys = [column.astype(np.float64).tobytes() for column in statistic.columns]
-            self.places.append(np.array([places.setdefault(key, len(places)) for key in keys]))
-        totals = [np.bincount(position, np.frombuffer(key), self.clusters) for key in places]
+            sums = (np.bincount(position, of, self.clusters).tobytes() for of in statistic.columns)
+            self.places.append(np.array([places.setdefault(key, len(places)) for key in sums]))
         # The sums of a column lie side by side, which is what figures read [columns, clusters].
-        self.totals = np.stack(totals) if totals else np.zeros((0, self.clusters))
+        self.totals = np.frombuffer(b"".join(places)).reshape(len(places), self.clusters)
 
     def drawn(self, weights: Floats) -> Floats:
         """The statistics under weights of the clusters [draws, clusters] -> [statistics, draws]."""
@@ -131,8 +129,9 @@ def intervals(runs: Sequence[Sample], others: Sequence[Sample] = ()) -> list[Int
     """
     first = runs[0]
     found: list[Interval] = [None] * len(first.statistics)
-    every = (others or runs)[0].has()
-    both = [np.union1d(one, two) for one, two in zip(first.has(), every)]
+    both = first.has()
+    if others:
+        both = [np.union1d(one, two) for one, two in zip(both, others[0].has())]
     is_many = [
         len(has) >= MANY
         and _differing([side for side in (runs, others) if side], place, has) >= DIFFERENT
@@ -173,10 +172,21 @@ def few(
     """
     random = np.random.default_rng(SEED)
     has = has[np.lexsort(runs[0].totals[:, has])]  # so that the order of dialogues does not matter
-    weights = random.standard_exponential((_WEIGHTINGS, len(has) + 1))
     sides = [side for side in (runs, others) if side]
-    own, other = np.ascontiguousarray(weights[:, :-1].T), np.ascontiguousarray(weights[:, -1])
-    sums = [[run.totals[:, has] @ own for run in side] for side in sides]
+    # The clusters that each statistic reads, and of some draws at a time, as memory is slow.
+    read = [
+        [np.unique(np.concatenate([run.places[place] for place in places])) for run in side]
+        for side in sides
+    ]
+    own = [[run.totals[np.ix_(of, has)] for run, of in zip(*both)] for both in zip(sides, read)]
+    sums = [[np.zeros((len(run.totals), _WEIGHTINGS)) for run in side] for side in sides]
+    other = np.empty(_WEIGHTINGS)
+    for draws in _parts(_WEIGHTINGS, len(has)):
+        weights = random.standard_exponential((draws.stop - draws.start, len(has) + 1))
+        other[draws] = weights[:, -1]
+        for of_side, columns, totals in zip(sums, read, own):
+            for of_run, of, total in zip(of_side, columns, totals):
+                of_run[of, draws] = total @ weights[:, :-1].T
     averages = [[run.totals[:, has].mean(axis=1) for run in side] for side in sides]
     counts = [np.full((_WEIGHTINGS, len(side)), 1 / len(side)) for side in sides]
     if others:
@@ -253,13 +263,19 @@ def resamples(clusters: int) -> Iterator[Floats]:
     RESAMPLES in all, in chunks [draws, clusters].
     """
     random = np.random.default_rng(SEED)
-    for start in range(0, RESAMPLES, _CHUNK):
-        draws = min(_CHUNK, RESAMPLES - start)
+    for part in _parts(RESAMPLES, clusters):
+        draws = part.stop - part.start
         chosen = random.integers(clusters, size=(draws, clusters))
         # One bincount for all draws: the cluster c of draw i is counted at i * clusters + c.
         flat = (chosen + clusters * np.arange(draws)[:, None]).ravel()
         counts = np.bincount(flat, minlength=draws * clusters)
         yield counts.reshape(draws, clusters).astype(np.float64)
+
+
+def _parts(draws: int, clusters: int) -> Iterator[slice]:
+    """Parts of some draws that are made at a time: few enough to stay in the fast memory."""
+    step = max(1, _CHUNK // max(clusters, 1))
+    return (slice(start, min(start + step, draws)) for start in range(0, draws, step))
 
 
 def middle(values: Floats) -> Interval:

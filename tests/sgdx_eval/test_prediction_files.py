@@ -128,14 +128,8 @@ def test_directory_gives_the_rows_of_jsonl(tmp_path: Path, turns: tuple[Row, ...
         (TEXT[:-30], ""),
         ('{"a": 1}', ""),
         ('[{"turns": []}]', "dialogue_id"),
-        (dialogue(turn("SYSTEM"), turn("USER", {"service": "Hotels_11"})), "00, turn 1: "),
+        (dialogue(turn("SYSTEM"), turn("USER", {"service": "Hotels_11"})), r"00: .*turns\[1\]"),
         (dialogue(turn("USER", frame("Hotels_11", {"city": []}))), "slot_values"),
-        # A key twice.
-        (TEXT.replace('"city": ["Rome"]', '"city": ["Rome"], "city": ["Pisa"]'), "'city'"),
-        (TEXT.replace('"speaker":', '"speaker": "SYSTEM", "speaker":'), "'speaker'"),
-        (TEXT.replace('"dialogue_id"', '"services": [], "dialogue_id"'), "'services'"),
-        # An escaped quotation mark before a colon is no key.
-        (TEXT.replace('["Rome"]', r'["\u0022:"], "city": ["Pisa"]'), "'city'"),
     ],
 )
 def test_a_bad_dialogue_is_named(tmp_path: Path, text: str, fact: str) -> None:
