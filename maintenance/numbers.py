@@ -82,21 +82,21 @@ def scored(source: str) -> Scored:
 
 
 @cache
-def difference(source: str, metric: str) -> Result:
-    """By how much the first of two sources is above the second, by a metric of their task."""
+def difference(source: str) -> Result:
+    """By how much the first of two sources is above the second, as `compare` says, and by service."""
     second, first = map(scored, source.split("~")[::-1])
     sides = with_common_metrics([second, first])
     of, task, rules = sides[0].items, TASKS[first.task], first.rules
     if not of.ids.equals(sides[1].items.ids):
         raise SgdxError(f"{source}: found two choices of items, expected one")
-    metrics = [known for known in task.metrics if known.name == metric]
+    headlines = [metric for metric in task.metrics if metric.headline]
     groups = {name: members for name, members in of.groups().items() if name in SETS}
-    found = figures(sides[:1], metrics, rules, groups, others=sides[1:])
-    drawn = [sampled(side, metrics, rules, by_service=True) for side in sides]
+    found = figures(sides[:1], task.metrics, rules, groups, others=sides[1:])
+    drawn = [sampled(side, headlines, rules, by_service=True) for side in sides]
     ends = dict(zip(drawn[0][0], intervals([drawn[0][1]], [drawn[1][1]])))
     for figure in found:
         key = figure.metric, figure.figure, tuple(figure.variants)
-        if figure.group == ALL and (of_services := ends[key]):
+        if figure.group == ALL and (of_services := ends.get(key)):
             figure.low_services, figure.high_services = of_services
     return Result(task=task.name, signature="", figures=found)
 
@@ -132,8 +132,7 @@ def value_of(source: str, figure: str) -> str:
     if name[0] == "@":
         record = json.loads(path_of(source).with_name("run.json").read_text(encoding="utf-8"))
         return f"{record['record']['settings'][name[1:]]:,}"
-    metric = name.removeprefix("ss_").partition("_")[0]
-    result = difference(source, metric) if "~" in source else scored(source).result
+    result = difference(source) if "~" in source else scored(source).result
     if name == "#unread":
         counts = [header["counts"] for header in result.systems.values()]
         return f"{100 * sum(c['unread'] for c in counts) / sum(c['requests'] for c in counts):.1f}"
