@@ -83,7 +83,7 @@ def scored(source: str) -> Scored:
 
 @cache
 def difference(source: str) -> Result:
-    """By how much the first of two sources is above the second, as `compare` says, and by service."""
+    """By how much the first of two sources is above the second, as `compare` says."""
     second, first = map(scored, source.split("~")[::-1])
     sides = with_common_metrics([second, first])
     of, task, rules = sides[0].items, TASKS[first.task], first.rules

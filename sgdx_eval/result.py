@@ -120,7 +120,7 @@ def read_items(path: Path, digest: object, zero_mean: str) -> Scores:
     try:
         note_read(file)
         table = pq.read_table(file)
-        names = list(dict.fromkeys(table["variant"].to_pylist()))
+        names = table["variant"].unique().to_pylist()
         count = table.num_rows // max(len(names), 1)
         first = table.slice(0, count)
         sets = [c.name for c in table.schema if pa.types.is_boolean(c.type)]
@@ -133,7 +133,7 @@ def read_items(path: Path, digest: object, zero_mean: str) -> Scores:
         )
         for i, name in enumerate(names):
             part = table.slice(i * count, count)
-            same = part["variant"].to_pylist() == [name] * count
+            same = part["variant"].unique().to_pylist() == [name]
             if not same or not column(part, "id").cast(pa.string()).equals(items.ids):
                 raise ValueError(f"{name} has other items than {names[0]}")
         metrics = {
