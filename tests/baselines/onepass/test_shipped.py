@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from baselines import evaluate
+from baselines.publish import write_card
 from baselines.use import SHIPPED_MODEL, load_tracker, track_dialogue
 from sgdx_eval.result import only_dialogues, read_result
 from sgdx_metric.figures import JGA
@@ -58,6 +61,17 @@ def test_it_tracks_a_dialogue_about_an_api_that_it_has_never_seen() -> None:
         "door": ["9 Foundry Yard"],
         "service_kind": ["wash"],
     }
+
+
+def test_its_card_is_what_the_code_makes_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If not, `sgdx publish --model models/onepass` writes it."""
+    shutil.copytree(SHIPPED_MODEL, tmp_path / "models" / "onepass", copy_function=os.symlink)
+    (tmp_path / "models" / "onepass" / "README.md").unlink()
+    monkeypatch.chdir(tmp_path)
+    made = write_card(Path("models/onepass")).read_text(encoding="utf-8")
+    assert (SHIPPED_MODEL / "README.md").read_text(encoding="utf-8") == made
 
 
 @pytest.mark.release
