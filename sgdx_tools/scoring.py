@@ -113,47 +113,14 @@ def score_files(
         for name, file in files.items()
     }
     runs, scores = _scores(project.cases, outcomes)
-    unreviewed = sum(case.unreviewed for case in project.cases)
     first_runs = {name: of_variant[0] for name, of_variant in outcomes.items()}
+    counts = _counts(project, files, worded, first_runs, rules)
     is_right = {name: rows == 1 for name, rows in zip(files, runs[RIGHT])}
-    of_words = {name: of for name, of in first_runs.items() if not floor_of(name)}
-    elements, looked_at = rank_elements(project, worded, of_words, rules)
-    gone = {
-        case: f"{name}: {why}"
-        for name, whys in project.gone.items()
-        for case, why in (whys.items() if name in files else ())
-    }
-    lost_tools = _lost_tools(project.cases, of_words)
-    counts: dict[str, Any] = {
-        "elements": elements,
-        "looked_at": looked_at,
-        "confusion": confusion(project.cases, worded, first_runs),
-        "noise": {
-            name: _noise(is_right[name], is_right.get(ORIGINAL))
-            | {"sensitivity": mean_defined(variation(of_variant))}
-            for name, of_variant in zip(files, runs[RIGHT])
-            if len(of_variant) > 1
-        },
-        "spent": {
-            name: spent
-            for name, file in files.items()
-            if (spent := file.header.counts.get("per_answer"))
-        },
-        "cases": {
-            "all": len(project.cases),
-            "call": sum(case.expect is not None for case in project.cases),
-            "no_call": sum(case.expect is None for case in project.cases),
-            "dialogues": len({case.cluster for case in project.cases}),
-            **({"unreviewed": unreviewed} if unreviewed else {}),
-        },
-        **({"left_out": dict(project.left_out)} if project.left_out else {}),
-        **({"gone": gone} if gone else {}),
-        **({"lost_tools": lost_tools} if lost_tools else {}),
-        "unread": {
-            name: sum(p.unread for run in file.predictions for p in run.values())
-            for name, file in files.items()
-        },
-        "valid": {name: _valid(worded[name], project.cases, files[name]) for name in files},
+    counts["noise"] = {
+        name: _noise(is_right[name], is_right.get(ORIGINAL))
+        | {"sensitivity": mean_defined(variation(of_variant))}
+        for name, of_variant in zip(files, runs[RIGHT])
+        if len(of_variant) > 1
     }
     result = Result(
         task="tools",
@@ -163,6 +130,52 @@ def score_files(
         counts=counts,
     )
     return Scored(result, scores, worded, first_runs, is_right, rules)
+
+
+def _counts(
+    project: Project,
+    files: Mapping[str, PredictionFile],
+    worded: Mapping[str, WordedTools],
+    outcomes: Mapping[str, Sequence[Outcome]],
+    rules: Rule,
+) -> dict[str, Any]:
+    """What scores.json says beside figures; what there is none of is left out."""
+    cases = project.cases
+    of_words = {name: of for name, of in outcomes.items() if not floor_of(name)}
+    elements, looked_at = rank_elements(project, worded, of_words, rules)
+    unreviewed = sum(case.unreviewed for case in cases)
+    perhaps = {
+        "left_out": dict(project.left_out),
+        "gone": {
+            case: f"{name}: {why}"
+            for name in files
+            for case, why in project.gone.get(name, {}).items()
+        },
+        "lost_tools": _lost_tools(cases, of_words),
+    }
+    return {
+        "elements": elements,
+        "looked_at": looked_at,
+        "confusion": confusion(cases, worded, outcomes),
+        "spent": {
+            name: spent
+            for name, file in files.items()
+            if (spent := file.header.counts.get("per_answer"))
+        },
+        "cases": {
+            "all": len(cases),
+            "call": sum(case.expect is not None for case in cases),
+            "no_call": sum(case.expect is None for case in cases),
+            "dialogues": len({case.cluster for case in cases}),
+            **({"unreviewed": unreviewed} if unreviewed else {}),
+        },
+        **{key: value for key, value in perhaps.items() if value},
+        "unread": {
+            name: sum(p.unread for run in file.predictions for p in run.values())
+            for name, file in files.items()
+        },
+        "valid": {name: _valid(worded[name], cases, files[name]) for name in files},
+    }
 
 
 def score_variant(

@@ -26,7 +26,7 @@ from sgdx_llm.answer_file import keep_answers
 from .asking import ask_cases
 from .data import Project
 from .folder import CASES, with_variants
-from .keys import FILE, KeysFile, Model, Tools, run_of, with_defaults
+from .keys import FILE, KeysFile, Model, run_of, with_defaults
 from .predictions import ANSWERS, read_predictions
 from .project import import_tools, load, load_tools, reworded
 from .report import write_report
@@ -110,33 +110,12 @@ def _results(
     names = file.names(own if own_cases else None)
     options = [file.options("models", i) for i in range(len(names))]
 
-    def untold(why: str) -> list[Result]:
-        return [Result(name, None, cannot_tell(why)) for name in names]
-
     project = load_tools(file)
-    if is_compared:
-        head = KeysFile(path)
-        # A pull request may not ask for keys.
-        kept, tools = file.keys.source(), head.keys.source()
-        of_head = replace(tools, env=kept.env, headers=kept.headers)
-        head.keys = replace(head.keys, tools=of_head)
-        new = import_tools(head).tools
-        live = _live(kept) & _live(tools)
-        if live and is_same(project.tools, new):
-            where = ", ".join(sorted(map(origin, live)))
-            why = f"both versions were asked at {where}, and are the same"
-            return untold(f"{why}; tools: start in {FILE} says how the server of each is started")
-        variant, notes = variant_between(project.tools, new)
-        for note in notes:
-            print(f"note: {note}", file=sys.stderr)
-        has_controls = file.keys.variants and file.keys.variants.control
-        controls = control_variants(project.tools) if has_controls else []
-        project = with_variants(project, [variant, *controls])
-    elif (made := reworded(project)) is not None:
-        project = made
-    else:
-        return untold("the run did not end: the model that rewords has not answered everything")
-    project = project.first(limit)
+    made = _compared(project, file, KeysFile(path)) if is_compared else reworded(project)
+    if not isinstance(made, Project):
+        why = made or "the run did not end: the model that rewords has not answered everything"
+        return [Result(name, None, cannot_tell(why)) for name in names]
+    project = made.first(limit)
     if gate.max_drop is not None:
         print(f"note: {power(project, gate.max_drop)}", file=sys.stderr)
     results, models = _searched(project), {}
@@ -165,6 +144,32 @@ def _results(
     if models:
         write_report(project, models, run / "report.html")
     return results
+
+
+def _compared(project: Project, file: KeysFile, head: KeysFile) -> Project | str:
+    """A project beside the tools of another file, or why they cannot be compared."""
+    # A pull request may not ask for keys.
+    kept, tools = file.keys.source(), head.keys.source()
+    of_head = replace(tools, env=kept.env, headers=kept.headers)
+    head.keys = replace(head.keys, tools=of_head)
+    new = import_tools(head).tools
+    # The addresses of servers that run already, whoever asks them: a program may only hand on to
+    # one, as `npx mcp-remote https://...` does.
+    before, after = (
+        {address for source in of.sources() if not of.start for address in addresses_in(source)}
+        for of in (kept, tools)
+    )
+    live = before & after
+    if live and is_same(project.tools, new):
+        where = ", ".join(sorted(map(origin, live)))
+        why = f"both versions were asked at {where}, and are the same"
+        return f"{why}; tools: start in {FILE} says how the server of each is started"
+    variant, notes = variant_between(project.tools, new)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    has_controls = file.keys.variants and file.keys.variants.control
+    controls = control_variants(project.tools) if has_controls else []
+    return with_variants(project, [variant, *controls])
 
 
 def _read_keys(path: Path, base: Path | None, own_cases: bool, max_cost: float | None) -> KeysFile:
@@ -242,11 +247,3 @@ def scored_runs(
         has_gate = gate.max_drop is not None
         runs[name] = scored, judge(project, of_run, scored.result, gate) if has_gate else None
     return project, runs
-
-
-def _live(tools: Tools) -> set[str]:
-    """The addresses of servers that run already, whoever asks them."""
-    if tools.start:
-        return set()
-    # A program may only hand on to an address, as `npx mcp-remote https://...` does.
-    return {address for source in tools.sources() for address in addresses_in(source)}
