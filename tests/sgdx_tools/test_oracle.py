@@ -22,11 +22,15 @@ from sgdx_tools.scoring import score
 
 from ..conftest import ROOT
 from .conftest import Rows, call, command, user, write_lines
-from .importing.test_bfcl import OTHER, ROUTE, answer, question
+from .importing.test_imports import ROWS
 from .importing.test_openapi import LIBRARY
-from .importing.test_tool_lists import MCP
 
 Json = Any
+FILES = {row["of"]: row["files"] for row in ROWS}
+LISTED = FILES["the same tools come of all forms"]["tools.json"]
+BFCL = [
+    json.loads(line) for line in FILES["types names and alternatives"]["cases.json"].splitlines()
+]
 BOOK = {"any_of": [{"title": "Emma", "sequel": {"title": "Persuasion", "shelf": "A"}}]}
 DISH: Json = {"beside": {"beside": {}}}
 TABLE_CALLS = [
@@ -41,7 +45,7 @@ LIBRARY_CALLS = [
     *call("health"),
 ]
 FORMS: dict[str, tuple[Json, list[Json]]] = {
-    "mcp": ({"result": {"tools": MCP}}, TABLE_CALLS),
+    "list": (LISTED, TABLE_CALLS),
     "openapi": (None, LIBRARY_CALLS),
     "bfcl": (None, []),
     "sgd": (None, []),
@@ -56,10 +60,11 @@ def import_form(form: str, tmp_path: Path) -> Project:
     if form == "sgd":
         words = ["--sgd", "original", "v4", "--source", "sample"]
     elif form == "bfcl":
-        cases = [question("a", ROUTE), question("irrelevance", OTHER), question("b", ROUTE)]
+        cases = [BFCL[0], BFCL[1], BFCL[0] | {"id": "b"}]
         limits, stops = ["", {"hours": [1, 2]}], [[{"city": ["Oslo", "Bergen"]}]]
-        first = answer("a", start=[[1.5]], via=["Rome"], limits=limits, stops=stops)
-        answers = [first, answer("b", start=[[2.5, 1.5]], via=["", "Oslo"])]
+        first = {"start": [[1.5]], "via": ["Rome"], "limits": limits, "stops": stops}
+        made = {"a": first, "b": {"start": [[2.5, 1.5]], "via": ["", "Oslo"]}}
+        answers = [{"id": i, "ground_truth": [{"maps.route": of}]} for i, of in made.items()]
         write_lines(file, cases)
         words += ["--answers", write_lines(tmp_path / "answers.json", answers)]
     elif content:
