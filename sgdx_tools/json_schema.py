@@ -181,6 +181,9 @@ class Layout:
             if is_taken or (named != node.path and named in paths):
                 fault = f"path {named} is of two parts, expected names whose paths differ"
                 raise SgdxError(f"{self.where}: {fault}")
+            for keyword in ("$id", "$anchor", "$dynamicAnchor", *sorted(REFERENCES)):
+                if not isinstance(value := node.schema.get(keyword, ""), str):
+                    raise self._fault(f"{pointer}/{keyword}", value, "text")
             for keyword in ("required", "enum"):
                 if not isinstance(value := node.schema.get(keyword, []), list):
                     raise self._fault(f"{pointer}/{keyword}", value, "an array")

@@ -315,22 +315,7 @@ async def _ask(
             target = stdio_client(parameters, errlog=said)
         client = Client(target, read_timeout_seconds=_PATIENCE, cache=None)
         await stack.enter_async_context(client)
-        records: list[Json] = []
-        cursors: dict[str | None, None] = {None: None}
-        while len(cursors) <= _MOST_PAGES:
-            page = await client.list_tools(cursor=next(reversed(cursors)))
-            see(f"{len(records)} tools on {len(cursors)} pages so far")
-            records += [
-                tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-                for tool in page.tools
-            ]
-            if page.next_cursor is None:
-                break
-            if page.next_cursor in cursors:
-                raise SgdxError(f"found the page {page.next_cursor[:60]!r} twice, expected an end")
-            cursors[page.next_cursor] = None
-        else:
-            raise SgdxError(f"found over {_MOST_PAGES} pages of tools, expected an end")
+        records = await _listed(client, see)
         for answer in answers:
             _refuse_repeated_keys(bytes(answer))
         info, today = client.server_info, datetime.now(UTC).date().isoformat()
@@ -339,6 +324,23 @@ async def _ask(
         # A server may say back what let us in.
         cleaned: tuple[dict[str, str], list[Json]] = take_out_of([facts, records])
         return {**cleaned[0], "date": today}, cleaned[1]
+
+
+async def _listed(client: Any, see: Callable[[str], None]) -> list[Json]:
+    """The records of all tools, page by page."""
+    records: list[Json] = []
+    cursors: dict[str | None, None] = {None: None}
+    while len(cursors) <= _MOST_PAGES:
+        page = await client.list_tools(cursor=next(reversed(cursors)))
+        see(f"{len(records)} tools on {len(cursors)} pages so far")
+        for tool in page.tools:
+            records.append(tool.model_dump(mode="json", by_alias=True, exclude_none=True))
+        if page.next_cursor is None:
+            return records
+        if page.next_cursor in cursors:
+            raise SgdxError(f"found the page {page.next_cursor[:60]!r} twice, expected an end")
+        cursors[page.next_cursor] = None
+    raise SgdxError(f"found over {_MOST_PAGES} pages of tools, expected an end")
 
 
 def _refuse_repeated_keys(answer: bytes) -> None:

@@ -148,6 +148,7 @@ def test_names_that_keywords_mention_follow() -> None:
         ({"$anchor": "node"}, {"$ref": "#node"}),
         ({"$dynamicAnchor": "node"}, {"$dynamicRef": "#node"}),
         ({"$recursiveAnchor": True}, {"$recursiveRef": "#"}),
+        ({"$id": "tree.json"}, {"$ref": "tree.json"}),
     ],
 )
 def test_every_kind_of_reference_is_followed(anchor: Json, reference: Json) -> None:
