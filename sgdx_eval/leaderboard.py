@@ -53,6 +53,8 @@ _TEXTS = {
 # In a folder of runs, encoders as readers know them, by the names that records have.
 _ENCODERS = "encoders.json"
 _WEIGHTS = "model.safetensors"
+# Beside figures that tell more; the files of the runs have them.
+_WITHOUT_INTERVALS = {"JGA_orig", "SS_JGA", "BLEU_orig"}
 
 
 class Row(NamedTuple):
@@ -94,6 +96,8 @@ def _read_rows(folders: Sequence[Path]) -> list[Row]:
         named = result.named()
         known = {key: named[key] for key in FIGURES[task] if key in named}
         figures = {title(f, metrics, task): cell(f, metrics[f.metric]) for f in known.values()}
+        for name in _WITHOUT_INTERVALS & {*figures}:
+            figures[name] = Cell(figures[name].text)
         second = named.get(FIGURES[task][1])
         value = second.value if second and second.value is not None else -1.0
         size = max(f.items for f in named.values())

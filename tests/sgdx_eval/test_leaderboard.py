@@ -108,9 +108,9 @@ def test_rows_of_trackers(tmp_path: Path) -> None:
         f"| [old](../results/old) | {none} | – | – | – |",
     ]
     assert rows(page, SUBSET) == [f"| [few](../results/few) | {alike} | – | – | – |"]
-    interval = page.partition("[better]")[2].split("|")[1]
+    interval = page.partition("[better]")[2].split("|")[2]
     low, high = map(float, re.findall(r"[\d.]+", interval)[1:])
-    assert 0 <= low < 50 < high <= 100
+    assert 0 <= low < 75 < high <= 100
 
 
 @pytest.mark.parametrize(
