@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import re
@@ -61,6 +62,17 @@ def test_tests_that_are_named_are_there() -> None:
         named += name != "slow.py"
         assert (folder / Path(name).name).is_file(), name
     assert named > 20
+
+
+def test_what_the_reference_names_is_there() -> None:
+    """Modules, and the functions and members of them; else the site cannot be built."""
+    text = "".join(page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md"))
+    modules = re.findall(r"automodule:: ([\w.]+)\n   :members:(.*)", text)
+    functions = [name.rpartition(".")[::2] for name in re.findall(r"autofunction:: (\S+)", text)]
+    assert len(modules) + len(functions) >= 9
+    for module, names in [*modules, *functions]:
+        for name in re.findall(r"\w+", names):
+            assert hasattr(importlib.import_module(module), name), (module, name)
 
 
 def parsed(line: str) -> list[str]:
