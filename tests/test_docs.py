@@ -120,6 +120,8 @@ def test_every_number_is_written_from_its_file(page: Path) -> None:
     assert numbers.written(text) == text
     found = [*numbers.numbers(page)]
     assert found and not [of for of in found if not of.file]
+    # A comment that begins a line ends the paragraph, and what follows is no Markdown.
+    assert not re.findall(r"^\s*<!--(?!table )", text, re.MULTILINE)
 
 
 def test_numbers_that_no_file_holds_are_found(tmp_path: Path) -> None:
