@@ -115,7 +115,8 @@ def compare(
     Parameters
     ----------
     scores
-        Give the folder or the scores.json of one system, and then that of another system.
+        Give the folder or the scores.json of one system, and then that of another system. Or give
+        logs of Inspect (.json, .eval), or of lm-eval (samples_TASK_DATE.jsonl), of any task.
     first
         Instead, give the folder or the scores.json of each run of one system, such as those of
         several seeds.
@@ -137,10 +138,16 @@ def compare(
     from sgdx_dataset.io.files import write_json
 
     from .compare import compare
+    from .logs import compare_logs, is_log
     from .show import print_comparison
     from .tables import terminal
 
-    result = compare(first, second, dialogues)
+    if not any(map(is_log, (*first, *second))):
+        result = compare(first, second, dialogues)
+    elif dialogues:
+        raise SgdxError("--dialogues: found logs of samples, expected scores")
+    else:
+        result = compare_logs(first, second)
     if json:
         write_json(json, result)
     if not quiet:

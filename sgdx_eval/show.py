@@ -50,6 +50,7 @@ _FLOOR_TERMS = {
 }
 _MEANS = "orig: under the original words. v1-5, reworded: the mean under other words."
 _LOWER = ("sensitivity", "sensitivity_nonzero", "flips")
+_BETTER_LOW = {"sensitivity": "SS", "flips": "flips"}
 _SEEN_TERM = "seen: services that the original train split has; unseen: all others."
 _SHOWN_TERM = (
     "loss, gain: the whole 95 % interval of the difference is on one side of 0; else no difference "
@@ -218,15 +219,15 @@ def terms_of(result: Result) -> list[str]:
     kinds = dict.fromkeys(f.figure for f in result.figures)
     low = [m.shown for m in known if not m.higher_is_better and m.name != "changed"]
     neither = " but changed" if any(m.name == "changed" for m in known) else ""
-    better = ["SS", "flips", *low]
+    better = [name for of, name in _BETTER_LOW.items() if of in kinds] + low
     scaled = "In %, but for BLEU." if any(m.scale == 1 for m in known) else "In %."
     return [
         scaled,
         *(m.meaning for m in known if m.meaning),
-        _MEANS,
+        *([_MEANS] if result.task != "samples" else []),
         *(_TERMS[kind] for kind in kinds if kind in _TERMS),
         *(_FLOOR_TERMS[floor] for floor in floors(v for f in result.figures for v in f.variants)),
-        f"Better: lower {_listed(better)}; of all else{neither}, higher.",
+        f"Better: lower {_listed(better)}; of all else{neither}, higher." if better else "",
         _SHOWN_TERM,
         *([_SEEN_TERM] if any(f.group == "seen" for f in result.figures) else []),
     ]
@@ -295,7 +296,8 @@ def print_comparison(compared: Comparison, details: bool, console: Console) -> N
         to_terminal(shown, console)
     lines = [_MORE]
     if details:
-        drawn = "difference: second less first, with its 95 % interval over dialogues"
+        drawn = "difference: second less first, with its 95 % interval over "
+        drawn += f"{TASKS[compared.task].item}s" if compared.task == "samples" else "dialogues"
         drawn += "." if max(compared.runs) == 1 else " and runs. Of few runs it is rough."
         lines = [legend([*terms_of(compared), drawn]), ""]
     print_line("\n".join([*lines, compared.signature]), console)
@@ -314,10 +316,13 @@ def comparison_tables(compared: Comparison, details: bool) -> list[Table]:
         if metrics[f.metric].headline and (details or words in sets or len(names) == 1):
             rows.append([title(f, metrics, compared.task), *_compared(f, metrics[f.metric])])
     heads = ["first", "second", *CHANGE]
-    scaled = ", but for BLEU" if any(metrics[f.metric].scale == 1 for f in every) else ""
+    plain = dict.fromkeys(metrics[f.metric].shown for f in every if metrics[f.metric].scale == 1)
+    scaled = f", but for {_listed(list(plain))}" if plain else ""
     items = max((f.items for f in every), default=0)
     clusters = max((f.clusters for f in every), default=0)
-    counts = f"All {items} {unit}s of {clusters} dialogues"
+    counts = f"All {items} {unit}s"
+    if unit != "sample":
+        counts += f" of {clusters} dialogues"
     tables.append(table(f"{counts}, in %{scaled}", ["figure", *heads], rows, CHANGE[-1:]))
     if not details:
         return tables

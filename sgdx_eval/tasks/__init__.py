@@ -21,6 +21,7 @@ TASKS = {
         turns.Turns(),
         Task(name="tools", item="case", metrics=TOOL_METRICS),
         Task(name="search", item="case", metrics=SEARCH_METRICS),
+        Task(name="samples", item="sample", metrics=()),  # of other harnesses, as `logs` finds them
     )
 }
 
