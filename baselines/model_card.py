@@ -32,7 +32,7 @@ from sgdx_eval.tables import to_markdown
 from sgdx_metric.result import SETS, title
 
 from .run_folder import read_json, read_log
-from .system import SystemClass, recorded_settings
+from .system import SystemClass
 
 # The task of the Hub that the model index has, what it is called here, and the metric of the Hub
 # that its figures are of: those whose name begins with the word.
@@ -153,15 +153,9 @@ class Card:
 
     @cached_property
     def is_toy(self) -> bool:
-        """Whether the model is too small to be of use, or a prefix for such a model."""
-        start = self.settings["model"]
-        if start == "tiny" or not self.settings.get("prefix"):
-            files = (f for name in self.tasks for f in (self.folder / name).glob("*.safetensors"))
-            return start == "tiny" or sum(map(_parameters, files)) < _TOY_SIZE
-        try:
-            return recorded_settings(start).get("model") == "tiny"
-        except SgdxError:
-            return False
+        """Whether the model is too small to be of use."""
+        files = (f for name in self.tasks for f in (self.folder / name).glob("*.safetensors"))
+        return self.settings["model"] == "tiny" or sum(map(_parameters, files)) < _TOY_SIZE
 
     def write(self, folder: Path, repository: str, example: str) -> None:
         """Write the model card ``README.md`` into a folder.
@@ -193,14 +187,13 @@ class Card:
         """What it does, the system, its prompt format if any, and what it was trained from."""
         settings = self.settings
         reads = [f", {key} {settings[key]}" for key in ("format", "input") if key in settings]
-        prefix = f", prefix of {settings['prefix']}" if settings.get("prefix") else ""
         oracle = ", oracle" if self.run["oracle"] else ""
         what = {
             "frames": "Schema-guided dialogue state tracker",
             "turns": "Schema-guided response generator",
         }[self.rows]
         base = self._base or settings["model"]
-        return f"{what} {settings['tracker']}{''.join(reads)}{prefix}, from {base}{oracle}"
+        return f"{what} {settings['tracker']}{''.join(reads)}, from {base}{oracle}"
 
     @cached_property
     def _base(self) -> str | None:
@@ -224,14 +217,11 @@ class Card:
     def _metadata(self) -> ModelCardData:
         """The card's front matter, which the Hub's search and leaderboards read."""
         # Without a task of the Hub (``pipeline_tag``): no pipeline of transformers runs the model.
-        is_prefix = bool(self.settings.get("prefix"))
-        more: dict[str, Any] = {}
-        if self._base:
-            more["base_model_relation"] = "adapter" if is_prefix else "finetune"
+        more = {"base_model_relation": "finetune"} if self._base else {}
         tags = [_TASK_NAME[self.rows], "schema-guided-dialogue", "sgd", "sgd-x"]
         results = self.scores.entries(self.dataset) if self.scores and not self.is_toy else None
         # The library's snippet loads one model from the top of the repository.
-        is_one_model = not is_prefix and self.tasks == ("",)
+        is_one_model = self.tasks == ("",)
         return ModelCardData(
             model_name=self._title if results else None,  # starts a list, which must have results
             base_model=self._base,

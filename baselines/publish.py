@@ -23,8 +23,6 @@ _PUBLISHED = (
     "*.safetensors", "*.safetensors.index.json", "*.py", "tokenizer*.json", "*.model",
     "special_tokens_map.json", "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt",
 )  # fmt: skip
-# What only --resume needs: the networks that a generator's prefix was made by.
-_NOT_PUBLISHED = ("prefix_networks.safetensors",)
 # A report, and what may lie beside it in a folder of results: how the model was trained and scored.
 _REPORT = (
     "index.html", "report.md", "errors.jsonl", "figures/*",
@@ -117,11 +115,6 @@ def publish_model(
     if lacking:
         parts = ", ".join(filter(None, lacking)) or "the model"
         raise SgdxError(f"{run}: found no weights of {parts}, expected a whole {system_class.NAME}")
-    if card.settings.get("prefix") and not card.run.get("pretrained_commit"):
-        raise SgdxError(
-            f"{run}: holds a prefix for the model {card.settings['model']}, expected one for a "
-            "model on the Hub: whoever loads a prefix from the Hub needs that model too"
-        )
 
     def make(folder: Path) -> None:
         for name in published(run, tasks):
@@ -137,8 +130,7 @@ def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:
     """Names of a run's files that are published as they are, relative to the run folder."""
     folders = dict.fromkeys([output, *(output / task for task in tasks)])
     files = {file for folder in folders for kind in _PUBLISHED for file in folder.glob(kind)}
-    public = (file for file in files if file.name not in _NOT_PUBLISHED and file.is_file())
-    return sorted(file.relative_to(output).as_posix() for file in public)
+    return sorted(file.relative_to(output).as_posix() for file in files if file.is_file())
 
 
 def publish_report(folder: Path, repository: str, options: UploadOptions = HERE) -> str | Path:

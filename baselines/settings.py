@@ -25,7 +25,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0, le=1e30)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
 Precision = Literal["auto", "fp32", "bf16"]
 Acts = bool | Literal["sometimes"]
-FormatName = Literal["t5dst", "t5dst-options", "d3st", "d3st-joined"]
+FormatName = Literal["t5dst", "d3st"]
 InputName = Literal["derived", "t2g2", "schema", "naive"]
 Part = Literal["intent", "combine", "copy", "cross"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -214,10 +214,6 @@ class T2G2Settings(Settings, frozen=True, kw_only=True):
     revision: str | None = None
     max_input: Count  # maximum number of tokens of an input; longer ones lose their end
     max_target: Count  # of an utterance
-    # Number of keys and values that are learnt for each attention while the model stays as it is;
-    # None to train the whole model.
-    prefix: Count | None = None
-    prefix_hidden: Count = 384  # size of the hidden layer of the networks that make the prefix
     beams: Count = 4
     # Power of the length by which a beam's log-likelihood is divided.
     length_penalty: NotNegative = 0.6
@@ -231,8 +227,6 @@ class T2G2Settings(Settings, frozen=True, kw_only=True):
                 f"templates: found {self.templates!r} with the input {self.input}, expected a "
                 "folder of templates with the input t2g2 and with no other"
             )
-        if self.prefix is not None and self.gradient_checkpointing:
-            raise ValueError("gradient_checkpointing: found true, expected false with a prefix")
 
 
 RECIPES: dict[str, type[Settings]] = {
@@ -406,22 +400,9 @@ class T5Options(BatchOptions, frozen=True, kw_only=True):
             "and variant. Default: the order of the schema."
         ),
     ] = None
-    format: Annotated[
-        FormatName | None, _help("Use this prompt format, for a model that does not record it.")
-    ] = None
     max_input: Annotated[
         Count | None,
-        _help(
-            "Set the maximum number of tokens of an input. Default: as in training; with "
-            "--format, 512."
-        ),
-    ] = None
-    max_target: Annotated[
-        Count | None,
-        _help(
-            "Set the maximum number of tokens of an answer. Default: as in training; with "
-            "--format, 256."
-        ),
+        _help("Set the maximum number of tokens of an input. Default: as in training."),
     ] = None
 
 

@@ -157,12 +157,6 @@ def _check_push(repository: str, settings: Settings, tasks: Sequence[str], outpu
     if lacking := [name for name in settings.TASKS if name not in (*tasks, *trained)]:
         found = f"found no model of {', '.join(lacking)}"
         raise SgdxError(f"--push-to-hub {repository}: {found}, expected all parts of the tracker")
-    is_local = settings.model == "tiny" or Path(settings.model).exists()
-    if getattr(settings, "prefix", None) and is_local:
-        raise SgdxError(
-            f"--push-to-hub {repository}: found a prefix for the model {settings.model}, expected "
-            "one for a model on the Hub: whoever loads the prefix needs that model too"
-        )
     check_upload(Place(repository, "model", "model"))
 
 

@@ -1,1 +1,1 @@
-"""Generators with an encoder-decoder: T5 fine-tuned or prefix-tuned to say a turn's actions."""
+"""A generator with an encoder-decoder: T5 fine-tuned to say a turn's actions."""

@@ -1,15 +1,14 @@
-"""The generators of template-guided generation: T5 fine-tuned or prefix-tuned to say a turn.
+"""The generator of template-guided generation: T5 fine-tuned to say a turn.
 
-A generator reads what the system has to say in a turn as one text (``data``) and writes the
+It reads what the system has to say in a turn as one text (``data``) and writes the
 utterance. Sources: T2G2, Kale and Rastogi 2020 (arXiv 2004.15006), for the task and the inputs;
-Chen, Lin and Byrne 2023 (arXiv 2301.12568) for fine-tuning, prefix tuning and both reranked.
+Chen, Lin and Byrne 2023 (arXiv 2301.12568) for fine-tuning, and for several reranked.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from datasets import Dataset
-from transformers import GenerationConfig
+from transformers import GenerationConfig, PreTrainedModel
 
 from sgdx_dataset import SgdxError
 
@@ -31,37 +30,27 @@ from ..data.rows import predict as predict_rows
 from ..settings import BatchOptions, Settings, T2G2Options, T2G2Settings
 from ..system import Generator, Predictions, Row, TrainableSystem, read_provenance
 from ..t5dst.data import filled
-from ..t5dst.model import generate, texts_of, wide
+from ..t5dst.model import generate, load_model, save_model, texts_of, wide
 from ..task import Evaluation, Run, Task, predict_dev
 from ..trained import TrainedModel, Weights, predict_in_chunks
 from ..xla import in_few_shapes, is_xla, move, on_host
 from .data import TurnToInput, UtteranceExamples, input_of, read_turns
-from .model import (
-    Model,
-    PrefixTuned,
-    T2G2Provenance,
-    beam_settings,
-    initial_model,
-    load_generator,
-    save_generator,
-)
+from .model import T2G2Provenance, beam_settings, initial_model
 
 ScoredUtterance = tuple[str, float]  # an utterance, and its mean log-likelihood per token
 
 
 @torch.no_grad()
 def beam_search(
-    model: Model, batch: dict[str, torch.Tensor], settings: GenerationConfig, limit: int
+    model: PreTrainedModel, batch: dict[str, torch.Tensor], settings: GenerationConfig, limit: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The best beam [inputs, tokens], and its mean log-likelihood per token [inputs].
 
     The inputs of ``batch`` have at most ``limit`` tokens.
     """
-    inserted = model.inserted() if isinstance(model, PrefixTuned) else nullcontext(model)
-    with inserted as writer:
-        whole = generate(writer, batch, settings, limit)
-        tokens = whole[:, 1:]
-        log_likelihoods = token_likelihoods(writer, batch, whole, settings.max_new_tokens, limit)
+    whole = generate(model, batch, settings, limit)
+    tokens = whole[:, 1:]
+    log_likelihoods = token_likelihoods(model, batch, whole, settings.max_new_tokens, limit)
     ended = tokens == settings.eos_token_id
     # 0 end tokens before it: a token counts up to and with the first end token, later ones are
     # padding.
@@ -89,7 +78,7 @@ def token_likelihoods(
 
 
 def generate_all(
-    trained: TrainedModel[Model, T2G2Provenance],
+    trained: TrainedModel[PreTrainedModel, T2G2Provenance],
     examples: UtteranceExamples,
     options: BatchOptions,
     accelerator: Accelerator,
@@ -113,7 +102,9 @@ def generate_all(
 
 @dataclass(frozen=True)
 class T2G2Generator(
-    TrainedModel[Model, T2G2Provenance], Generator, TrainableSystem[T2G2Options, T2G2Settings]
+    TrainedModel[PreTrainedModel, T2G2Provenance],
+    Generator,
+    TrainableSystem[T2G2Options, T2G2Settings],
 ):
     """An encoder-decoder that says what a turn of the system has to say."""
 
@@ -142,8 +133,8 @@ class T2G2Generator(
             beams=options.beams or provenance.beams,
             length_penalty=provenance.length_penalty if penalty is None else penalty,
         )
-        loaded, tokenizer = load_generator(model)
-        move(loaded, accelerator.device)
+        loaded, tokenizer = load_model(model)
+        move(loaded.eval(), accelerator.device)
         to_input = input_of(provenance.input, templates)
         return cls(loaded, tokenizer, provenance, to_input, options, accelerator)
 
@@ -183,20 +174,17 @@ class T2G2Generator(
         limits = (settings.max_input, settings.max_target)
         examples = UtteranceExamples(generator.tokenizer, limits, texts, utterances)
 
-        def evaluate(model: Model) -> Evaluation:
+        def evaluate(model: PreTrainedModel) -> Evaluation:
             current = replace(generator, model=model)
             predicted = predict_dev(run, lambda folder: predict_rows(current, run.dev, folder).rows)
             return Evaluation(bleu([row["utterance"] for row in predicted], run.dev["utterance"]))
 
-        trainable = sum(p.numel() for p in generator.model.parameters() if p.requires_grad)
         facts = {
             "cut": examples.cut,
-            "trainable_parameters": trainable,
             "pretrained_commit": generator.provenance.pretrained_commit,
         }
-        whole: Any = generator.model
         return Task(
-            whole,
+            generator.model,
             settings,
             examples.lengths,
             examples.training_batch,
@@ -207,14 +195,14 @@ class T2G2Generator(
             fill=partial(filled, target=settings.max_target),
         )
 
-    def save(self, folder: Path, model: Model, weights: Weights) -> None:
-        """Write a generator that ``load_generator`` can load."""
-        save_generator(self, model, folder, weights)
+    def save(self, folder: Path, model: PreTrainedModel, weights: Weights) -> None:
+        """Write a model that ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` can load."""
+        save_model(self, model, beam_settings(model, self.provenance), folder, weights)
 
     @staticmethod
     def example(repository: str, settings: Row) -> str:
         """Python code of five lines that says what one input asks for."""
-        return example(repository, settings["input"], settings["prefix"] is not None)
+        return example(repository, settings["input"])
 
 
 def bleu(utterances: Sequence[str], references: Sequence[str]) -> float:
@@ -240,17 +228,9 @@ _INPUTS = {
 }
 
 
-def example(repository: str, input_name: str, is_prefix: bool) -> str:
+def example(repository: str, input_name: str) -> str:
     """Python code of five lines that says what one input asks for."""
     text = _INPUTS[input_name]
-    if is_prefix:
-        return f"""
-from baselines.t2g2.model import load_generator
-model, tokenizer = load_generator({repository!r})
-inputs = tokenizer([{text!r}], return_tensors="pt")
-outputs = model.generate(**inputs)
-print(tokenizer.batch_decode(outputs, skip_special_tokens=True))
-"""
     return f"""
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 tokenizer = AutoTokenizer.from_pretrained({repository!r})

@@ -36,7 +36,7 @@ class AnswerState:
 
     active_intent: str = NONE_INTENT
     requested_slots: list[str] = field(default_factory=list)
-    # For each slot that is set, its value and other variants of it.
+    # For each slot that is set, its value; in gold, other variants of it too.
     slot_values: dict[str, list[str]] = field(default_factory=dict)
     # Number of answers, or parts of an answer, that could not be read; they set no slot.
     invalid: int = 0
@@ -106,61 +106,14 @@ class T5DST:
 
     def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
         """Read the answer about each slot."""
-        return _read_slots(schema, outputs, None, lambda slot: partial(find_value, slot, dialogue))
-
-
-class Options:
-    """T5DST with lettered options: one input per slot, with descriptions only, in lower case.
-
-    An input is ``[user] utterance [system] utterance ... [slot] description a) value b) value``.
-    The answer is the letter of an option, or for a free-form slot all variants of its value, joined
-    by ``||``; else ``none`` or ``dontcare``. Options are shuffled in training. According to a third
-    party (the code of Coca et al. 2023, arXiv 2306.09340), the authors of SGD-X said that they
-    trained with this format.
-    """
-
-    HISTORY_FIRST = True
-    SHUFFLED = True
-    TRACKS: tuple[str, ...] = ("slot_values",)
-    _OR = " || "  # a single bar occurs in values
-
-    def history(self, turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
-        """The dialogue in lower case."""
-        return spoken(turns, utterance, "[user]", "[system]").lower()
-
-    def parts(self, schema: Service) -> list[str]:
-        """The schema part of the input for each slot, in the schema's order."""
-        return [
-            " ".join(["[slot]", slot.description, *options(slot.values)]).lower()
-            for slot in schema.slots
-        ]
-
-    def targets(self, schema: Service, state: AnswerState) -> list[str]:
-        """The target answer for each slot."""
-        targets = []
-        for slot in schema.slots:
-            values = state.slot_values.get(slot.name)
-            if not values:
-                targets.append(NONE)
-            elif values[0] in slot.values:
-                targets.append(letters(slot.values.index(values[0])))
-            else:
-                targets.append(self._OR.join(map(write_value, values)).lower())
-        return targets
-
-    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
-        """Read the answer about each slot."""
-
-        def finder(slot: Slot) -> Find:
-            lettered = {letters(index): value for index, value in enumerate(slot.values)}
-
-            def find(text: str) -> str | None:
-                letter = text.lower().rstrip(")")
-                return lettered.get(letter) or find_value(slot, dialogue, text)
-
-            return find
-
-        return _read_slots(schema, outputs, self._OR, finder)
+        values: dict[str, list[str]] = {}
+        invalid = 0
+        for slot, output in zip(schema.slots, outputs, strict=True):
+            value, valid = read_value(output, partial(find_value, slot, dialogue))
+            if value is not None:
+                values[slot.name] = [value]
+            invalid += not valid
+        return AnswerState(slot_values=values, invalid=invalid)
 
 
 class D3ST:
@@ -179,7 +132,6 @@ class D3ST:
     TRACKS: tuple[str, ...] = ("slot_values", "active_intent", "requested_slots")
     _ANSWER = re.compile(r"\s*\[states\](.*)\[intents\](.*)\[req_slots\](.*)", re.DOTALL)
     _PAIR = re.compile(r"(?<!\S)(\d+)=(.*?)(?=\s+\d+=|\s*$)", re.DOTALL)
-    _OR: str | None = None  # what stands between the variants of a value
 
     def history(self, turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
         """The dialogue in lower case."""
@@ -207,8 +159,7 @@ class D3ST:
             if values and values[0] in lettered:
                 states.append(f"{index}={index}{letters(lettered.index(values[0]))}")
             elif values:
-                written = map(write_value, values if self._OR else values[:1])
-                states.append(f"{index}={(self._OR or '').join(written).lower()}")
+                states.append(f"{index}={write_value(values[0]).lower()}")
         names = [slot.name for slot in schema.slots]
         intents = [
             f"i{i}" for i, one in enumerate(schema.intents) if one.name == state.active_intent
@@ -227,13 +178,10 @@ class D3ST:
         for index, said in self._PAIR.findall(states):
             known = len(index) < 5 and int(index) < len(schema.slots)
             slot = schema.slots[int(index)] if known else None
-            found: list[str] = []
-            if slot is not None:
-                texts = said.split(self._OR) if self._OR else [said]
-                find = self._finder(int(index), slot, dialogue)
-                found = [value for text in texts if (value := read_value(text, find)[0])]
-            if slot is not None and found:
-                values.setdefault(slot.name, found)
+            find = slot and self._finder(int(index), slot, dialogue)
+            value = read_value(said, find)[0] if find else None
+            if slot is not None and value:
+                values.setdefault(slot.name, [value])
             else:
                 invalid += 1
         named = {f"i{index}": intent.name for index, intent in enumerate(schema.intents)}
@@ -249,22 +197,9 @@ class D3ST:
         return lambda text: lettered.get(text.lower()) or find_value(slot, dialogue, text)
 
 
-class D3STJoined(D3ST):
-    """The format of D3ST with the targets of its released code: all variants of a value.
-
-    They are joined by `` | ``. A value with `` | `` in it, which 4 of 12,000 frames of the train
-    split have, cannot be told from two variants. Source: the data generator
-    ``create_sgd_schemaless_data.py`` of Zhao et al. 2022 (arXiv 2201.08904).
-    """
-
-    _OR = " | "
-
-
 FORMATS: dict[str, Format] = {
     "t5dst": T5DST(),
-    "t5dst-options": Options(),
     "d3st": D3ST(),
-    "d3st-joined": D3STJoined(),
 }
 
 
@@ -304,21 +239,6 @@ def gold_state(row: Mapping[str, Any]) -> AnswerState:
 
 
 Find = Callable[[str], str | None]  # the value that a text stands for; None for none
-
-
-def _read_slots(
-    schema: Service, outputs: Sequence[str], separator: str | None, finder: Callable[[Slot], Find]
-) -> AnswerState:
-    """A state from an answer for each slot."""
-    values: dict[str, list[str]] = {}
-    invalid = 0
-    for slot, output in zip(schema.slots, outputs, strict=True):
-        texts = output.split(separator) if separator else [output]
-        read = [read_value(text, finder(slot)) for text in texts]
-        if found := [value for value, _ in read if value is not None]:
-            values[slot.name] = found
-        invalid += not any(valid for _, valid in read)
-    return AnswerState(slot_values=values, invalid=invalid)
 
 
 def write_value(value: str) -> str:

@@ -33,6 +33,7 @@ from .. import xla
 from ..batching import Ints
 from ..checkpoint import load_errors_as_sgdx, load_strict
 from ..settings import T5Options
+from ..system import read_provenance
 from ..task import Provenance, Run
 from ..trained import TrainedModel, predict_in_chunks, pretrained_name
 from .data import Inputs, filled
@@ -129,23 +130,10 @@ def load_model(
 
 
 def provenance_under(options: T5Options, name: str, model: PreTrainedModel) -> T5Provenance:
-    """The provenance of a model, with the limits from the options where these give them."""
-    stored: Any = getattr(model.config, "sgdx", None)
-    if stored is None and options.format is None:
-        raise SgdxError(
-            f"{name}: config.json has no 'sgdx', expected a model of baselines.train; "
-            "for another give --format"
-        )
-    by_default = {"format": options.format, "max_input": 512, "max_target": 256}
-    try:
-        provenance = msgspec.convert(stored or {"tracker": "t5dst", **by_default}, T5Provenance)
-    except msgspec.ValidationError as error:
-        raise SgdxError(f"{name}: config.json: sgdx: {error}") from None
-    provenance = msgspec.structs.replace(
-        provenance,
-        max_input=options.max_input or provenance.max_input,
-        max_target=options.max_target or provenance.max_target,
-    )
+    """The provenance of a model, whose inputs may be longer than in training."""
+    provenance = read_provenance(name, T5Provenance)
+    if options.max_input is not None:
+        provenance = msgspec.structs.replace(provenance, max_input=options.max_input)
     check_positions(name, model, provenance)
     return provenance
 

@@ -72,7 +72,7 @@ class T5Tracker(
 
     @classmethod
     def load(cls, model: str, options: T5Options, accelerator: Accelerator) -> Self:
-        """Load a trained model, or, if ``options.format`` is given, any encoder-decoder."""
+        """Load a trained model."""
         loaded, tokenizer = load_model(model)
         provenance = provenance_under(options, model, loaded)
         if options.shuffle is not None and not get_format(provenance.format).SHUFFLED:

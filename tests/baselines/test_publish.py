@@ -147,13 +147,9 @@ def test_a_training_that_could_not_be_pushed_does_not_begin(
     monkeypatch.setenv("HF_TOKEN", READ_TOKEN)
     assert "only read" in refuse(train, *recipe(), "--push-to-hub", "you/mine")
     monkeypatch.setenv("HF_TOKEN", TOKEN)
-    for kind, own, words, found in (
-        ("t2g2", {"prefix": 3, "prefix_hidden": 16}, (), "tiny"),
-        ("sgp_dst", {}, ("--task", "intent"), "combine, copy, cross"),
-    ):
-        given = ("--recipe", write_recipe(tmp_path / "r.yaml", kind, **own), *words)
-        line = refuse(train, *given, "--output", tmp_path / "run", "--push-to-hub", "you/mine")
-        assert found in line
+    some = ("--recipe", write_recipe(tmp_path / "r.yaml", "sgp_dst"), "--task", "intent")
+    line = refuse(train, *some, "--output", tmp_path / "run", "--push-to-hub", "you/mine")
+    assert "combine, copy, cross" in line
     assert not (tmp_path / "run").exists() and online.repositories == {}
 
 

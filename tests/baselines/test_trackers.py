@@ -47,8 +47,7 @@ ALL: dict[str, Any] = {
     "acts": "sometimes", "drop_carried": 0.2, "replace_carried": 0.1, "ema": 0.9,
     "drop_descriptions": 0.2, "augment": {"schemas": "backtrans", "ratio": 0.2},
 }  # fmt: skip
-PREFIX = {"prefix": 3, "prefix_hidden": 16}
-KINDS = {"noise": ALL, "prefix": PREFIX}
+KINDS = {"noise": ALL}
 
 
 @pytest.fixture
@@ -100,7 +99,6 @@ LOSSES: dict[str, list[list[float]]] = {
     "t5dst": [[6.4301, 5.5835, 4.2887, 3.6699]],
     "t2g2": [[6.9759, 6.5169, 6.7556, 6.3647]],
     "onepass, noise": [[8.7278, 5.9675, 7.0835, 6.8563]],
-    "t2g2, prefix": [[7.0390, 7.2786, 7.1166, 7.0338]],
 }  # fmt: skip
 
 
@@ -175,7 +173,6 @@ def losses(folder: Path) -> list[list[tuple[int, float]]]:
         ("sgd_baseline", {}),
         ("sgp_dst", {}),  # in the first of its four models
         ("t2g2", {}),
-        ("t2g2", PREFIX),
     ],
 )
 def test_a_killed_training_ends_in_the_same_weights(
@@ -363,8 +360,6 @@ def of_parts(**changes: Any) -> dict[str, Any]:
         ("t2g2", {"input": "t2g2"}, "templates: "),
         ("t2g2", {"templates": "x"}, "templates: "),
         ("t2g2", {"input": "gold"}, ": input"),
-        ("t2g2", {"prefix": 3, "gradient_checkpointing": True}, "gradient_checkpointing: "),
-        ("t2g2", {"prefix": 0}, ": prefix"),
     ],
 )
 def test_a_recipe_at_fault(

@@ -9,12 +9,10 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from baselines.t5dst.data import Inputs, Texts, TokenLimits, filled
-from baselines.t5dst.formats import get_format
+from baselines.t5dst.formats import FORMATS, get_format
 from baselines.t5dst.model import tiny_tokenizer
 from sgdx_dataset import frames, load
 from sgdx_dataset.tracker_inputs import GOLD
-
-NAMES = ("t5dst", "t5dst-options", "d3st")  # d3st-joined has the inputs of d3st
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +31,7 @@ def read(rows: Any, name: str, shuffle: int | None = None) -> Texts:
     return texts
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FORMATS)
 def test_history_is_cut_from_its_beginning_and_the_schema_survives(
     rows: Any, tokenizer: PreTrainedTokenizerFast, name: str
 ) -> None:
