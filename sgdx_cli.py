@@ -187,5 +187,15 @@ def main(arguments: list[str] | None = None) -> int:
     return run("sgdx", command, (SgdxError, ScoreError, CycloptsError), is_first())
 
 
+def main_of_tpus() -> None:
+    """The command, for torch-xla's launcher, which sets no RANK and looks at no status."""
+    from torch_xla import runtime
+
+    os.environ["RANK"] = str(runtime.global_ordinal())
+    os.environ["WORLD_SIZE"] = str(runtime.global_device_count())
+    if status := main(sys.argv[1:]):
+        sys.exit(status)
+
+
 if __name__ == "__main__":
     sys.exit(main())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sgdx_dataset import SgdxError
 
-from .settings import Settings
+from .settings import TrainingSettings
 
 Ints = NDArray[np.int64]
 _POOL = 64  # an epoch sorts the examples of this many full batches together by length
@@ -65,7 +65,7 @@ def epoch(lengths: Ints, size: int, budget: int, seed: int, number: int) -> list
 
 
 def training_batches(
-    settings: Settings, lengths: Ints, step: int = 0, process: int = 0, processes: int = 1
+    settings: TrainingSettings, lengths: Ints, step: int = 0, process: int = 0, processes: int = 1
 ) -> list[Ints]:
     """The batches of one process after ``step``; epochs follow each other without a break."""
     size = share(settings.batch_size, settings.accumulation, processes)

@@ -33,8 +33,8 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, staged
 from sgdx_dataset.io.json import decode_json
 
+from .model_files import model_file, read_json
 from .run_folder import READY
-from .system import model_file, read_json
 
 # DDP and FSDP may split tensors. Whole ones are saved from the CPU of the first process, and are
 # loaded by every process.
@@ -45,6 +45,11 @@ _TO_LOAD = StateDictOptions(full_state_dict=True)
 def folders(output: Path) -> list[Path]:
     """The checkpoint folders of a training task, oldest first."""
     return sorted((output / "checkpoints").glob("step-*"))
+
+
+def last(output: Path) -> Path | None:
+    """The checkpoint from which a training goes on; None if it has none."""
+    return next(iter(folders(output)[::-1]), None)
 
 
 def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
@@ -61,7 +66,7 @@ def replace_files(folder: Path, write: Callable[[Path], None]) -> None:
     """Replace some files of a folder, all or none, whenever the process may be killed."""
     # The new files count from the moment that their folder is called ``READY``. Who is killed while
     # they are moved leaves that folder, which is noticed where the model is loaded
-    # (``system.model_file``) and moved where the run goes on.
+    # (``model_files.model_file``) and moved where the run goes on.
     finish_replacing(folder)
     staging = folder / ".model.incomplete"
     shutil.rmtree(staging, ignore_errors=True)  # a killed run may have left it

@@ -55,7 +55,7 @@ def tracking_demo(
             print(f"loading {model}", flush=True)
     system_class = get_system(tracker)
     data = RequestedData("sample", "test", limit=limit)
-    request = Request(system_class, model, system_class.OPTIONS(), data, DEFAULT_CONFIGS)
+    request = Request(system_class, model, system_class.Options(), data, DEFAULT_CONFIGS)
     evaluate_request(request, output, quiet, explain)
     if quiet:
         return

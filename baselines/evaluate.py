@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from sgdx_dataset.io.files import write_json
 from sgdx_eval.data_options import DataOptions
 from sgdx_eval.options import Details, Quiet
 
-from .predict import ALL, NONE, Request, SystemOptions, make_request, write_predictions_of
+from .predict import ALL, NONE, Request, SystemOptions, make_request, write_predictions
 from .run_folder import read_json
 
 
@@ -52,7 +51,7 @@ def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool)
     if not path.exists() and (output / "scores.json").exists():
         expected = "expected a new folder, or one of an earlier run"
         raise SgdxError(f"--output {output}: found scores.json without run.json, {expected}")
-    if not write_predictions_of(request, output / "predictions"):
+    if not write_predictions(request, output / "predictions"):
         return
     from sgdx_eval.predictions import versions
     from sgdx_eval.score import score
@@ -78,14 +77,3 @@ def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool)
     score(of, inputs, output / "scores.json", verbose=not quiet, details=explain)
     if quiet:
         print(output / "scores.json")
-
-
-def main() -> int:
-    """The command, for ``accelerate launch -m baselines.evaluate``."""
-    from sgdx_cli import main as sgdx
-
-    return sgdx(["evaluate", *sys.argv[1:]])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from datasets import Dataset
-from datasets.utils import tqdm
 from rapidfuzz import fuzz, process
 
+from sgdx_dataset.io.progress import advance
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Service, Slot, read_service
 from sgdx_dataset.tracker_inputs import SYSTEM_ACTS
 from sgdx_eval.predictions import prediction_row
 
-from .system import Predictions, Tracker
+from .system import Row, System
 
 # Similarity in percent from which two words count as the same, as "bedroom" and "bedrooms" do.
 MATCH = 88.0
@@ -132,8 +131,6 @@ def _names(utterance: str) -> Iterator[tuple[int, int]]:
 def _opens(word: str) -> bool:
     return word.lower().strip(".") in _OPENERS | STOP_WORDS
 
-
-Row = dict[str, Any]
 
 _YES = re.compile(
     r"\b(yes|yeah|yep|yup|sure|ok|okay|correct|right|great|good|perfect|fine|works?|please do"
@@ -334,30 +331,27 @@ def _requested_slots(
     )
 
 
-class LexicalTracker(Tracker):
+class LexicalTracker(System):
     """Matches the words of schema and utterance, and takes values that the system offered."""
 
     NAME: ClassVar[str] = "lexical"
     READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema", SYSTEM_ACTS)
 
-    def predict(self, rows: Dataset, chunks: Path) -> Predictions:
-        """Apply the rules turn by turn. This is fast, so no partial results are kept."""
-        return Predictions(list(_predict(rows)), {})
-
-
-def _predict(rows: Dataset) -> Iterator[Row]:
-    lexicons: dict[tuple[str, str], Lexicon] = {}
-    dialogue = None
-    states: dict[str, ServiceState] = {}
-    for row in tqdm(rows, desc="Tracking", unit=" frames", delay=2, disable=None):
-        if (row["variant"], row["dialogue_id"]) != dialogue:
-            dialogue, states = (row["variant"], row["dialogue_id"]), {}
-        schema = (row["variant"], row["service"])
-        if schema not in lexicons:
-            lexicons[schema] = lexicon_of(read_service(row["schema"]))
-        state = states.setdefault(row["service"], ServiceState())
-        last = row["history"][-1]["actions"] if row["history"] else []
-        acts = [act for act in last if act["service"] == row["service"]]
-        requested = update_state(lexicons[schema], state, row["utterance"], acts)
-        values = {slot: [value] for slot, value in state.slots.items()}
-        yield prediction_row(row, state.intent, requested, values)
+    def track(self, rows: Dataset) -> Iterator[Row]:
+        """Apply the rules turn by turn."""
+        lexicons: dict[tuple[str, str], Lexicon] = {}
+        dialogue = None
+        states: dict[str, ServiceState] = {}
+        for row in rows:
+            if (row["variant"], row["dialogue_id"]) != dialogue:
+                dialogue, states = (row["variant"], row["dialogue_id"]), {}
+            schema = (row["variant"], row["service"])
+            if schema not in lexicons:
+                lexicons[schema] = lexicon_of(read_service(row["schema"]))
+            state = states.setdefault(row["service"], ServiceState())
+            last = row["history"][-1]["actions"] if row["history"] else []
+            acts = [act for act in last if act["service"] == row["service"]]
+            requested = update_state(lexicons[schema], state, row["utterance"], acts)
+            values = {slot: [value] for slot, value in state.slots.items()}
+            yield prediction_row(row, state.intent, requested, values)
+            advance()

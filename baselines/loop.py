@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import math
 import os
+import shutil
 import signal
 import threading
 import time
@@ -26,6 +27,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
+from datasets import Dataset
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
@@ -40,10 +42,13 @@ from sgdx_dataset.io.console import Terminated
 from . import checkpoint, xla
 from .batching import Ints, share, training_batches
 from .precision import autocast, train_in_bfloat16
-from .processes import Shown, is_sharded, matrix_peak, over_processes
+from .predicting import predict
+from .processes import is_sharded, matrix_peak, over_processes
 from .run_folder import append_log, trim_log
-from .settings import Settings
-from .task import Run, Task
+from .settings import TrainingSettings
+from .shown import Shown
+from .system import Row
+from .tracker import Examples, Tracker
 
 Batch = dict[str, torch.Tensor]
 _WORKERS = min(16, os.cpu_count() or 1)  # processes that prepare batches ahead for a GPU
@@ -61,16 +66,9 @@ class Progress:
     oracle: bool = False  # whether the model is trained on schemas that it is evaluated on
 
 
-def last_checkpoint(run: Run[Any], task: str) -> Path | None:
-    """The folder of the checkpoint that a task continues from; None if it starts from scratch."""
-    folders = checkpoint.folders(run.output / task) if run.resume else []
-    return folders[-1] if folders else None
-
-
-def train(run: Run[Any], task: Task, name: str = "") -> Progress:
+def train(training: Training) -> Progress:
     """Train one model until its last step or an early stop."""
-    training = Training(run, task, name)
-    settings, progress = task.settings, training.progress
+    settings, progress = training.settings, training.progress
     if training.accelerator.is_main_process:
         checkpoint.finish_replacing(training.output)
         trim_log(training.output, progress.step)
@@ -105,10 +103,19 @@ def train(run: Run[Any], task: Task, name: str = "") -> Progress:
 class Training:
     """A training under way: the model, its optimizer, and how far they are."""
 
-    def __init__(self, run: Run[Any], task: Task, name: str) -> None:
-        """Prepare the model of a task, and load its last checkpoint if the run is resumed."""
-        self.accelerator, self.task, self.output = run.accelerator, task, run.output / name
-        settings, device, model = task.settings, run.accelerator.device, task.model
+    def __init__(
+        self,
+        accelerator: Accelerator,
+        model: Tracker,
+        examples: Examples,
+        dev: Dataset,
+        output: Path,
+        last: Path | None = None,
+    ) -> None:
+        """Prepare a model with its recipe; ``last`` is the checkpoint from which it goes on."""
+        self.accelerator, self.output, self.examples, self.dev = accelerator, output, examples, dev
+        self.settings = settings = model.planned(examples.lengths, accelerator.num_processes)
+        self.tracker, device = model, accelerator.device
         self.peak = matrix_peak(device, settings.precision)
         self.operations = operations_of_token(model)
         # Calls of a sharded model need all processes, which evaluate alone: they get a copy of it.
@@ -124,7 +131,7 @@ class Training:
         self.compiled = xla.programs(device)
         processes = self.accelerator.num_processes
         self.size = share(settings.batch_size, settings.accumulation, processes)
-        self.shapes = xla.training_shapes(task.lengths, self.size, settings.token_budget)
+        self.shapes = xla.training_shapes(examples.lengths, self.size, settings.token_budget)
         optimizer = make_optimizer(model, settings, device)
         parameters = [list(group["params"]) for group in optimizer.param_groups]
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
@@ -134,8 +141,8 @@ class Training:
             for group, own in zip(optimizer.param_groups, parameters):
                 group["params"] = own
         self.average = average_of(model, settings.ema) if settings.ema is not None else None
-        self.progress, self.meter = Progress(oracle=run.provenance.oracle), Meter(self.accelerator)
-        if last := last_checkpoint(run, name):
+        self.progress, self.meter = Progress(oracle=model.seen.oracle), Meter(self.accelerator)
+        if last is not None:
             state = checkpoint.load(last, self.model, self.optimizer.optimizer)
             self.progress = Progress(**state["progress"])
             self.meter = Meter(self.accelerator, **state["meter"])
@@ -144,13 +151,15 @@ class Training:
                 self.average.n_averaged += self.progress.step
         elif xla.is_xla(device) and settings.optimizer == "adamw":
             xla.start_moments(self.optimizer.optimizer)
-        self.shown = Shown(self.accelerator, "Training", "step", settings.steps, self.progress.step)
+        first = accelerator.is_main_process
+        self.shown = Shown(first, "Training", "step", settings.steps, self.progress.step)
 
     def batches(self) -> Iterator[tuple[Batch, int]]:
         """The batches of this process from its step on, each with its number of tokens."""
-        accelerator, settings = self.accelerator, self.task.settings
+        accelerator, lengths = self.accelerator, self.examples.lengths
         place = accelerator.process_index, accelerator.num_processes
-        batches = training_batches(settings, self.task.lengths, self.progress.step, *place)
+        batches = training_batches(self.settings, lengths, self.progress.step, *place)
+        self.examples.require(batches)
         on_gpu = accelerator.device.type == "cuda"
         loader: DataLoader[Any] = DataLoader(
             batches,  # type: ignore[arg-type]  # a list of arrays serves as a dataset
@@ -162,22 +171,22 @@ class Training:
         )
         for examples, batch in zip(batches, loader):
             on_device = {n: t.to(accelerator.device, non_blocking=True) for n, t in batch.items()}
-            yield on_device, int(self.task.lengths[examples].sum())
+            yield on_device, int(lengths[examples].sum())
 
     def collate(self, examples: Ints) -> Batch:
         """A batch on the CPU, which XLA gets in few shapes."""
-        batch = self.task.collate(examples)
+        batch = self.examples.batch(examples)
         if not xla.is_xla(self.accelerator.device):
             return batch
-        longest = self.task.lengths[examples].max()
+        longest = self.examples.lengths[examples].max()
         rows, width = next(shape for shape in self.shapes if shape[1] >= longest)
-        return self.task.fill(batch, rows, width)
+        return self.examples.fill(batch, rows, width)
 
     def step(self, batches: Iterator[tuple[Batch, int]]) -> None:
         """Take one optimizer step. Nothing in it makes the host wait for the device."""
         # The step does not depend on how its batches are divided into processes and accumulation,
         # but for rounding.
-        accelerator, settings = self.accelerator, self.task.settings
+        accelerator, settings = self.accelerator, self.settings
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.progress.step, settings)
         self.model.train()
@@ -201,19 +210,19 @@ class Training:
             xla.end_program(accelerator.device)
         self.progress.step += 1
         if self.average is not None:
-            self.average.update_parameters(self.task.model)
+            self.average.update_parameters(self.tracker)
             xla.end_program(accelerator.device)
         self.shown.update(1)
 
     def _weights_of_step(self) -> AbstractContextManager[None]:
         """The weights that a step computes with: rounded ones in the last steps of some recipes."""
-        settings: Any = self.task.settings
+        settings: Any = self.settings
         last = getattr(settings, "rounded", 0.0) * settings.steps
         if not settings.steps - self.progress.step <= last:
             return nullcontext()
         from .packing import rounded
 
-        return rounded(self.task.model, settings.bits)
+        return rounded(self.tracker, settings.bits)
 
     def _scales(self, weights: list[torch.Tensor | None]) -> list[torch.Tensor] | list[float]:
         """What to multiply the loss of each batch of a step by, so that it counts by its weight."""
@@ -245,32 +254,43 @@ class Training:
 
     def evaluate(self) -> None:
         """Score the model on dev, and keep it if it is the best so far."""
-        task, progress, device = self.task, self.progress, self.accelerator.device
+        settings, progress, accelerator = self.settings, self.progress, self.accelerator
         with self._whole_model() as own:
             model: Any = own if self.average is None else self.average.module
             weights = checkpoint.weights_of(model)
-            if bits := getattr(task.settings, "bits", None):  # what is scored is what is kept
+            if bits := getattr(settings, "bits", None):  # what is scored is what is kept
                 from .packing import packed_copy
 
                 model, weights = packed_copy(model, bits)
             model.eval()
-            with autocast(task.settings.precision, device):
-                score, chosen_config = task.evaluate(model)
+            with autocast(settings.precision, accelerator.device):
+                score, chosen_config = model.score(self.dev, lambda: self._predict_dev(model))
             for one in (own, model):
                 for name, value in chosen_config.items():
                     setattr(one.config, name, value)
             progress.since_best += 1
             if score > progress.best:
                 progress.best, progress.best_step, progress.since_best = score, progress.step, 0
-            if progress.since_best == 0 and self.accelerator.is_main_process:
+            if progress.since_best == 0 and accelerator.is_main_process:
                 checkpoint.replace_files(
-                    self.output, lambda folder: task.save(folder, model, weights)
+                    self.output, lambda folder: model.save_pretrained(folder, state_dict=weights)
                 )
-        measure = task.measure.replace("_", " ")
+        measure = self.tracker.MEASURE.replace("_", " ")
         best_so_far = " (the best so far)" if progress.since_best == 0 else ""
         shown = f"{100 * score:.2f}{'' if 'bleu' in measure else ' %'}"
         self.shown.line(f"step {progress.step}: {measure} {shown}{best_so_far}")
-        self._record({task.measure: score})
+        self._record({self.tracker.MEASURE: score})
+
+    def _predict_dev(self, model: Tracker) -> list[Row]:
+        """Predict dev rows with the current model, never with results of an earlier one."""
+        folder, accelerator = self.output / "dev", self.accelerator
+        if accelerator.is_main_process:
+            shutil.rmtree(folder, ignore_errors=True)
+        accelerator.wait_for_everyone()
+        predicted = predict(model, self.dev, folder, accelerator).rows
+        if accelerator.is_main_process:
+            shutil.rmtree(folder)
+        return predicted
 
     def check_weights(self) -> None:
         """Refuse to evaluate and to keep weights that are not numbers."""
@@ -308,7 +328,7 @@ class Training:
                 weights = checkpoint.weights_of(model)
 
                 def write(staging: Path) -> None:
-                    self.task.save(staging, model, weights)
+                    model.save_pretrained(staging, state_dict=weights)
                     if self.average is not None:
                         means = checkpoint.weights_of(self.average.module)
                         mean = {name: tensor.clone() for name, tensor in means.items()}
@@ -331,7 +351,7 @@ class Training:
 
 
 def make_optimizer(
-    model: nn.Module, settings: Settings, device: torch.device
+    model: nn.Module, settings: TrainingSettings, device: torch.device
 ) -> torch.optim.Optimizer:
     """Create AdamW, or Adafactor without relative steps."""
     # Biases and the weights of norms, which have one dimension, get no weight decay.
@@ -363,7 +383,7 @@ def operations_of_token(model: nn.Module) -> int:
     return sum((6 if weight.requires_grad else 2) * weight.numel() for weight in linear)
 
 
-def learning_rate(step: int, settings: Settings) -> float:
+def learning_rate(step: int, settings: TrainingSettings) -> float:
     """The learning rate of a step: linear warm-up, then as the recipe's schedule says."""
     warmup = int(settings.warmup * settings.steps)
     if step < warmup:

@@ -32,7 +32,7 @@ from sgdx_eval.tables import to_markdown
 from sgdx_metric.result import SETS, title
 
 from .run_folder import read_json, read_log
-from .system import SystemClass
+from .system import get_trainable, settings_of
 
 # The task of the Hub that the model index has, what it is called here, and the metric of the Hub
 # that its figures are of: those whose name begins with the word.
@@ -61,6 +61,12 @@ The folder `templates` has the hand-written templates that the model was trained
 part of this repository: `<Service>.tsv` in the form of T2G2 (Kale and Rastogi 2020). Others are
 refused (SHA-256 of those of the training: `{}`).
 """
+# What the code below it needs, which has nothing of this package.
+_ALONE = {
+    "frames": "With transformers alone, you get the model's own answers (texts or logits), which "
+    "are not yet a state:",
+    "turns": "These five lines start from the text that the model reads:",
+}
 _LICENCES = {
     "apache-2.0": "Trained on the sample corpus of sgdx, which is under Apache-2.0.",
     "cc-by-sa-4.0": """Trained on SGD, which is CC BY-SA 4.0 (Rastogi et al. 2020, arXiv
@@ -131,7 +137,7 @@ class _Scores:
 class Card:
     """What is published of a run beside its weights, made from the files of its folder."""
 
-    def __init__(self, folder: Path, system_class: SystemClass, dataset: str) -> None:
+    def __init__(self, folder: Path, dataset: str) -> None:
         """Read what the folder has; without ``scores.json`` the model is not scored yet.
 
         ``dataset`` is the dataset repository on the Hub that ``sgdx push`` has made.
@@ -140,16 +146,21 @@ class Card:
             validate_repo_id(dataset)
         except HFValidationError as error:
             raise SgdxError(f"--benchmark {dataset}: {str(error).splitlines()[0]}") from None
-        self.folder, self.rows, self.dataset = folder, system_class.ROWS, dataset
+        self.folder, self.dataset = folder, dataset
         self.run = read_json(folder / "run.json")
+        if "record" not in self.run:
+            raise SgdxError(f"{folder / 'run.json'}: found no training, expected one")
         self.settings: dict[str, Any] = self.run["record"]["settings"]
-        self.seen = (read_json(path) if (path := folder / "config.json").exists() else {}).get(
-            "sgdx", {}
-        )
+        self.rows = "turns" if "turns" in self.run["record"]["data"]["train"] else "frames"
+        # The code of an own tracker is not imported by what a folder says.
+        self.tracker = str(self.settings["tracker"])
+        self.is_own = ":" in self.tracker
+        self.config = read_json(path) if (path := folder / "config.json").exists() else {}
+        self.seen: dict[str, Any] = self.config.get("sgdx", {})
         path = folder / "scores.json"
         self.scores = _Scores(path) if path.exists() else None
         self.is_oracle = self.run["oracle"] or bool(self.scores and self.scores.is_oracle)
-        self.tasks = system_class.SETTINGS.TASKS
+        self.tasks = ("",) if self.is_own else settings_of(self.tracker).TASKS
 
     @cached_property
     def is_toy(self) -> bool:
@@ -157,13 +168,18 @@ class Card:
         files = (f for name in self.tasks for f in (self.folder / name).glob("*.safetensors"))
         return self.settings["model"] == "tiny" or sum(map(_parameters, files)) < _TOY_SIZE
 
-    def write(self, folder: Path, repository: str, example: str) -> None:
+    def write(self, folder: Path, repository: str) -> None:
         """Write the model card ``README.md`` into a folder.
 
         ``repository`` is where its examples load the model from.
         """
         use = (Path(__file__).parent / "cards" / f"{self.rows}.md").read_text("utf-8")
-        codes = {"repository": repr(repository), "example": example.strip(), "needs": ""}
+        codes = {"repository": repr(repository), "needs": "", "alone": ""}
+        if self.is_own:
+            codes["repository"] += f", tracker={self.tracker!r}"
+        elif "auto_map" not in self.config or (folder / "modeling.py").exists():
+            example = get_trainable(self.tracker).example(repository, self.settings).strip()
+            codes["alone"] = f"{_ALONE[self.rows]}\n\n```python\n{example}\n```"
         codes["extra"] = "packed" if self.settings.get("bits") else "baselines"
         if templates := self.seen.get("templates"):
             codes["repository"] += ', templates="templates"'
@@ -221,7 +237,7 @@ class Card:
         tags = [_TASK_NAME[self.rows], "schema-guided-dialogue", "sgd", "sgd-x"]
         results = self.scores.entries(self.dataset) if self.scores and not self.is_toy else None
         # The library's snippet loads one model from the top of the repository.
-        is_one_model = self.tasks == ("",)
+        is_one_model = self.tasks == ("",) and not self.is_own
         return ModelCardData(
             model_name=self._title if results else None,  # starts a list, which must have results
             base_model=self._base,

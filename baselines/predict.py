@@ -11,7 +11,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
@@ -21,10 +21,13 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import locked
 from sgdx_eval.data_options import DataOptions
 
-from .run_folder import without_folders
+from .run_folder import in_words, without_folders
 from .settings import Precision, PredictionOptions
 
 if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+    from sgdx_eval.predictions import Header
     from sgdx_eval.requested import RequestedData
 
     from .system import System
@@ -80,7 +83,7 @@ def predict(
         An option of the tracker's own. With --model or --tracker, --help shows which there are.
     """
     request = make_request(system_, data_, tracker_options, quiet)
-    if write_predictions_of(request, output) and not quiet:
+    if write_predictions(request, output) and not quiet:
         print(*(output / f"{config}.jsonl" for config in request.configs), sep="\n")
 
 
@@ -103,7 +106,8 @@ def make_request(
     system: SystemOptions, data: DataOptions, given: Mapping[str, str], quiet: bool
 ) -> Request:
     """Check all that a command line asks for, and import the system last, which may need torch."""
-    from .system import SYSTEMS, get_system, is_trainable, read_options, recorded_name
+    from .model_files import recorded_name
+    from .system import SYSTEMS, get_system, read_options
 
     if not (system.model or system.tracker):
         raise SgdxError("found neither --model nor --tracker, expected one of them")
@@ -114,16 +118,16 @@ def make_request(
     if system.model and is_first() and not quiet:
         print(f"loading {named} from {system.model}", flush=True)
     system_class = get_system(named)
-    name = system_class.NAME
-    if is_trainable(system_class) and system.model is None:
+    name, is_trained = system_class.NAME, system_class.Settings is not None
+    if is_trained and system.model is None:
         raise SgdxError(
             f"--tracker {name}: it is trained, expected --model with the trained model too"
         )
-    if system.model and not is_trainable(system_class):
+    if system.model and not is_trained:
         raise SgdxError(
             f"--model {system.model}: {name} is not trained and reads no model, expected either"
         )
-    if system.precision is not None and not is_trainable(system_class):
+    if system.precision is not None and not is_trained:
         raise SgdxError(
             f"--precision {system.precision}: {name} is not trained and has no precision to choose"
         )
@@ -132,17 +136,16 @@ def make_request(
     return Request(system_class, model, options, requested, configs, system.precision, keep)
 
 
-def write_predictions_of(request: Request, output: Path) -> bool:
-    """Write ``VARIANT.jsonl`` for each config; returns whether this is the first process."""
-    from .system import is_trainable, recorded_settings
-
-    system_class = request.system_class
-    if not is_trainable(system_class):
+def write_predictions(request: Request, output: Path) -> bool:
+    """Write ``VARIANT.jsonl`` for each variant; returns whether this is the first process."""
+    if request.system_class.Settings is None:
         with locked(output):
-            _predict(request, system_class(), output)
+            _predict(request, request.system_class(), output)
         return True
+    from .model_files import recorded_settings
     from .precision import autocast, has_bf16, resolved
     from .processes import make_accelerator, quiet_transformers, spare_threads
+    from .xla import move
 
     quiet_transformers()
     recipe = recorded_settings(request.model)
@@ -155,9 +158,11 @@ def write_predictions_of(request: Request, output: Path) -> bool:
         if not (request.precision or has_bf16(accelerator.device)):
             precision = "fp32"  # emulated, bf16 takes thirty times as long
         precision = resolved(precision, accelerator.device)
-        system = system_class.load(request.model, request.options, accelerator)
+        trained: Any = request.system_class
+        options = msgspec.structs.asdict(request.options)
+        system = move(trained.from_pretrained(request.model, **options), accelerator.device)
         with autocast(precision, accelerator.device):
-            _predict(request, system, output, first, precision)
+            _predict(request, system, output, accelerator, precision)
         accelerator.wait_for_everyone()
     return first
 
@@ -166,69 +171,35 @@ def _predict(
     request: Request,
     system: System,
     output: Path,
-    first: bool = True,
+    accelerator: Accelerator | None = None,
     precision: Precision | None = None,
 ) -> None:
     """Predict what is missing; the first process writes it."""
     from datasets import concatenate_datasets
 
-    from sgdx_dataset.configs import BACKTRANS, CONFIGS
-    from sgdx_dataset.tracker_inputs import SYSTEM_ACTS
-    from sgdx_eval.predictions import Header, finished_names, versions, write_predictions
+    from sgdx_eval.predictions import finished_names, versions, write_predictions
 
-    from .data.augment import CORRUPT
     from .data.rows import ROWS_OF
-    from .data.rows import predict as predict_rows
-    from .train import in_words
+    from .predicting import predict
 
-    kind = request.system_class.ROWS
-    facts = {
-        "model": without_folders(request.model),
-        "tracker": request.system_class.NAME,
-        **system.describe(),
-        **({"precision": precision} if precision else {}),
-        **({"system_acts": SYSTEM_ACTS in system.READS} if kind == "frames" else {}),
-    }
-    oracle = facts.pop("oracle", None)  # which every reader looks for beside the system's facts
-    # It says of v1 to v5. Own words may be those that the model was trained on: nobody knows.
-    seen = [name for name in facts.get("train", ()) if name not in CONFIGS]
-    own_seen = [name for name in seen if not name.startswith((BACKTRANS, CORRUPT))]
-    unsure = set(request.data.variants if own_seen and not oracle else ())
-    if unsure and first:
-        said = (
-            f"note: the model was trained on words of its owner's ({', '.join(own_seen)}); whether"
-        )
-        print(
-            said,
-            f"those of {', '.join(sorted(unsure))} are among them is not known",
-            file=sys.stderr,
-        )
-    task = "state" if kind == "frames" else "turns"
-    # Without counts and versions, which are known at the end.
-    headers = {
-        config: Header(
-            task=task,
-            variant=config,
-            oracle=None if config in unsure else oracle,
-            system=facts,
-            **request.data.facts(config),
-        )
-        for config in request.configs
-    }
+    headers = _headers(request, system, precision)
     finished = finished_names(output, headers) if request.keep else []
     missing = {config: headers[config] for config in request.configs if config not in finished}
     if not missing:
         return
-    rows = [request.data.rows(config, ROWS_OF[kind]) for config in missing]
+    rows = [request.data.rows(config, ROWS_OF[system.ROWS]) for config in missing]
     # Partial results are of these headers and options.
     made_of = msgspec.json.encode((missing, request.options), order="deterministic")
     chunks = output / "chunks" / hashlib.sha256(made_of).hexdigest()[:16]
     if not request.keep:
         shutil.rmtree(chunks, ignore_errors=True)
-    predicted = predict_rows(system, concatenate_datasets(rows), chunks)
-    if not first:
+    trained = accelerator is not None  # others are fast, so no partial results are kept
+    predicted = predict(
+        system, concatenate_datasets(rows), chunks if trained else None, accelerator
+    )
+    if not is_first():
         return
-    made_with = versions() if precision else {}
+    made_with = versions() if trained else {}
     for config, header in missing.items():
         whole = msgspec.structs.replace(header, counts=predicted.counts, versions=made_with)
         of_variant = [row for row in predicted.rows if row["variant"] == config]
@@ -242,6 +213,42 @@ def _predict(
         print(f"predicted {in_words(predicted.counts)}")
 
 
+def _headers(request: Request, system: System, precision: Precision | None) -> dict[str, Header]:
+    """What the files of each variant say, without counts and versions, known at the end."""
+    from sgdx_dataset.configs import BACKTRANS, CONFIGS
+    from sgdx_dataset.tracker_inputs import SYSTEM_ACTS
+    from sgdx_eval.predictions import Header
+
+    from .data.augment import CORRUPT
+
+    facts = {
+        "model": without_folders(request.model),
+        "tracker": system.NAME,
+        **system.describe(),
+        **({"precision": precision} if precision else {}),
+        **({"system_acts": SYSTEM_ACTS in system.READS} if system.ROWS == "frames" else {}),
+    }
+    oracle = facts.pop("oracle", None)  # which every reader looks for beside the system's facts
+    # It says of v1 to v5. Own words may be those that the model was trained on: nobody knows.
+    seen = [name for name in facts.get("train", ()) if name not in CONFIGS]
+    own_seen = [name for name in seen if not name.startswith((BACKTRANS, CORRUPT))]
+    unsure = set(request.data.variants if own_seen and not oracle else ())
+    if unsure and is_first():
+        said = f"the model was trained on words of its owner's ({', '.join(own_seen)})"
+        those = f"those of {', '.join(sorted(unsure))} are among them"
+        print(f"note: {said}; whether {those} is not known", file=sys.stderr)
+    return {
+        config: Header(
+            task="state" if system.ROWS == "frames" else "turns",
+            variant=config,
+            oracle=None if config in unsure else oracle,
+            system=facts,
+            **request.data.facts(config),
+        )
+        for config in request.configs
+    }
+
+
 def print_tracker_options(words: Sequence[str]) -> None:
     """Print the options of the tracker that a command line names, if it names one."""
     named = dict(pairwise(words)) | {
@@ -249,17 +256,7 @@ def print_tracker_options(words: Sequence[str]) -> None:
     }
     model, tracker = named.get("--model"), named.get("--tracker")
     if tracker or model:
-        from .system import option_help, recorded_name
+        from .model_files import recorded_name
+        from .system import option_help
 
         print(option_help(tracker or recorded_name(str(model))))
-
-
-def main() -> int:
-    """The command, for ``accelerate launch -m baselines.predict``."""
-    from sgdx_cli import main as sgdx
-
-    return sgdx(["predict", *sys.argv[1:]])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The processes of a run and their device, through Accelerate, and how far they have come."""
+"""The processes of a run and their device, through Accelerate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import os
 import platform
 import re
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -17,14 +16,12 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin, is_torch_xla_available
-from datasets.utils import tqdm
 from transformers.utils import logging
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.progress import DELAY
 from sgdx_dataset.io.waiting import waiting_for
 
-from .settings import Precision, Settings
+from .settings import Precision, TrainingSettings
 
 TINY = "tiny"  # the name in recipes of a small model of random weights, to try a recipe with
 # Settings of Accelerate's launcher that would change a training behind its recipe, with the values
@@ -81,7 +78,7 @@ def _launched() -> int:
     return numbers["WORLD_SIZE"]
 
 
-def training_accelerator(settings: Settings, output: Path) -> Accelerator:
+def training_accelerator(settings: TrainingSettings, output: Path) -> Accelerator:
     """Create an ``Accelerator`` with the gradient accumulation and the loggers of a recipe."""
     spare_threads(settings.model)
     return make_accelerator(
@@ -173,38 +170,3 @@ def matrix_peak(device: torch.device, precision: Precision) -> float | None:
         wait()
         best = min(best, time.perf_counter() - start)
     return 2 * size**3 / best
-
-
-class Shown:
-    """How far a run is: a bar on a terminal, elsewhere the lines that it is given."""
-
-    def __init__(
-        self, accelerator: Accelerator, what: str, unit: str, end: int, begin: int = 0
-    ) -> None:
-        self.accelerator, self.unit = accelerator, unit
-        self.begin, self.done, self.end = begin, begin, end
-        self.since = time.perf_counter()
-        # In the first process alone; None: on a terminal alone.
-        disable = None if accelerator.is_main_process else True
-        self.bar = tqdm(
-            desc=what, unit=f" {unit}", initial=begin, total=end, delay=DELAY, disable=disable
-        )
-
-    def update(self, steps: int) -> None:
-        """Move on."""
-        self.done += steps
-        self.bar.update(steps)
-
-    @property
-    def left(self) -> str:
-        """The time left at the speed so far, as in 1:02:03 or 04:05; ? before anything is done."""
-        if self.done == self.begin:
-            return "?"
-        seconds = time.perf_counter() - self.since
-        rest = seconds * (self.end - self.done) / (self.done - self.begin)
-        return str(tqdm.format_interval(rest))
-
-    def line(self, text: str) -> None:
-        """Print a line where no bar is shown: when the output is not a terminal."""
-        if self.accelerator.is_main_process and not sys.stderr.isatty():
-            print(text, flush=True)

@@ -15,7 +15,6 @@ from sgdx_dataset.options import UploadOptions
 
 if TYPE_CHECKING:
     from .model_card import Card
-    from .system import SystemClass
 
 # The files of a run folder that are published: the model, its code, record and scores.
 _PUBLISHED = (
@@ -98,8 +97,7 @@ def publish(
 
 def write_card(run: Path, benchmark: str | None = None) -> Path:
     """Write the model card of a run into its folder, with an example that uses the folder."""
-    card, system_class = _card(run, benchmark or "YOU/sgdx")
-    card.write(run, str(run), system_class.example(str(run), card.settings))
+    _card(run, benchmark or "YOU/sgdx").write(run, str(run))
     return run / "README.md"
 
 
@@ -109,18 +107,24 @@ def publish_model(
     """Push a trained model with its card and scores, or write what would be pushed."""
     from sgdx_dataset.push import Place, publish
 
-    card, system_class = _card(run, benchmark or f"{repository.split('/')[0]}/sgdx")
-    tasks = system_class.SETTINGS.TASKS
+    card = _card(run, benchmark or f"{repository.split('/')[0]}/sgdx")
+    tasks = card.tasks
     lacking = [name for name in tasks if not any((run / name).glob("*.safetensors"))]
     if lacking:
         parts = ", ".join(filter(None, lacking)) or "the model"
-        raise SgdxError(f"{run}: found no weights of {parts}, expected a whole {system_class.NAME}")
+        raise SgdxError(
+            f"{run}: found no weights of {parts}, expected a whole {card.settings['tracker']}"
+        )
 
     def make(folder: Path) -> None:
         for name in published(run, tasks):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(run / name, folder / name)
-        card.write(folder, repository, system_class.example(repository, card.settings))
+        if "auto_map" in card.config and not (folder / "modeling.py").exists():
+            # The model of a clone comes without the code that transformers alone needs.
+            code = Path(__file__).parent / card.tracker / "modeling.py"
+            shutil.copyfile(code, folder / "modeling.py")
+        card.write(folder, repository)
         card.write_eval_results(folder, repository)
 
     return publish(make, Place(repository, "model", "model", options), "Add model")
@@ -155,12 +159,10 @@ def publish_report(folder: Path, repository: str, options: UploadOptions = HERE)
     return publish(make, place, "Report")
 
 
-def _card(run: Path, benchmark: str) -> tuple[Card, SystemClass]:
-    """The card of a run, and the class of its system."""
+def _card(run: Path, benchmark: str) -> Card:
+    """The card of a run."""
     if not run.is_dir():
         raise SgdxError(f"{run}: no such folder, expected one of 'sgdx train'")
     from .model_card import Card
-    from .system import get_trainable, recorded_name
 
-    system_class = get_trainable(recorded_name(str(run)))
-    return Card(run, system_class, benchmark), system_class
+    return Card(run, benchmark)

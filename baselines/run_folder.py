@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,6 @@ from msgspec.structs import replace
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, write_bytes
 from sgdx_dataset.io.json import decode_json
-
-from .settings import AnySettings
 
 # The folder of a run's new model while its files replace those of the one before.
 READY = ".model.ready"
@@ -30,7 +29,7 @@ def without_folders(name: str) -> str:
     return Path(name).resolve().name if Path(name).exists() else name
 
 
-def public_settings(settings: AnySettings) -> AnySettings:
+def public_settings(settings: Any) -> Any:
     """The settings of a recipe as files that may be published have them: without folders."""
     augment, also = settings.augment, settings.also
     if augment is not None:
@@ -117,3 +116,24 @@ def trim_log(output: Path, step: int) -> None:
     whole = [line for line in lines if line.endswith(b"\n")]
     before = [line for line in whole if msgspec.json.decode(line)["step"] <= step]
     write_bytes(path, b"".join(before), renews=True)
+
+
+def in_words(facts: Mapping[str, Any]) -> str:
+    """Facts as words: numbers before their names, and groups of them after theirs.
+
+    >>> in_words({"turns": 482, "cut": 0, "labels": {"changes": 390, "not_in_turn": 44}})
+    '482 turns, 0 cut, labels: 390 changes, 44 not in turn'
+    >>> in_words({"cut": {"of": 482, "inputs": 3}, "commit": "", "model": None})
+    'cut: 3 inputs of 482'
+    """
+    words = []
+    for key, value in facts.items():
+        name = key.replace("_", " ")
+        if isinstance(value, Mapping):
+            group = in_words({k: count for k, count in value.items() if k != "of"})
+            words.append(f"{name}: {group}" + (f" of {value['of']}" if "of" in value else ""))
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            words.append(f"{value} {name}")
+        elif value not in (None, ""):
+            words.append(f"{name} {value}")
+    return ", ".join(words)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,17 +20,17 @@ from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.files import locked, write_json
 from sgdx_dataset.options import EACH, Source
 
-from .run_folder import append_log, check_free, check_output, public_settings, read_log
-from .settings import Augment, Settings, find_recipe, read_recipe
+from .recipes import find_recipe, read_recipe
+from .run_folder import append_log, check_free, check_output, in_words, public_settings, read_log
+from .settings import Augment
 
 # What is slow to import is imported where it is used: a mistake is told before that.
 if TYPE_CHECKING:
+    from accelerate import Accelerator
     from datasets import Dataset
 
-    from .system import SystemClass
-    from .task import Run
-
 ANY = Source()
+TINY = "tiny"  # the name in recipes of a small model of random weights, to try a recipe with
 Record = dict[str, Any]
 
 
@@ -88,44 +86,37 @@ def train(
         schemas = msgspec.structs.replace(settings.augment or Augment(schemas=""), schemas=augment)
         settings = msgspec.structs.replace(settings, augment=schemas)
     tasks = list(dict.fromkeys(task or settings.TASKS))
-    output = output or Path("outputs") / f"{settings.tracker}-{path.stem}"
-    _check(settings, tasks, output, resume)
+    output = output or Path("outputs") / f"{settings.tracker.split(':')[-1]}-{path.stem}"
+    _check(settings, tasks, output, resume, push_to_hub)
     source = data.named()
     if is_first():  # before torch is imported, which takes a while
         print(f"training {settings.tracker} on {source}", flush=True)
-    if push_to_hub:
-        _check_push(push_to_hub, settings, tasks, output)
-    oracle = oracle or augment == "oracle"  # which the name implies
-    run, system_class, record, all_dev = _prepare(settings, source, oracle, output, resume)
+    run = _prepare(settings, source, oracle or augment == "oracle", output, resume)
     from .processes import denormals_are_zero
+    from .publish import publish_model, write_card
 
+    first = run.accelerator.is_main_process
     with ExitStack() as kept:
-        if run.accelerator.is_main_process:
-            for name in tasks:
-                kept.enter_context(locked(output / name))
+        for name in tasks if first else ():
+            kept.enter_context(locked(output / name))
         kept.enter_context(denormals_are_zero())
-        if extended := _prepare_output(run, tasks, record):
-            record["extended"] = extended
-            (output / "scores.json").unlink(missing_ok=True)  # of the model before
-        # Loggers accept nothing but texts.
-        texts = {n: str(value) for n, value in msgspec.to_builtins(run.settings).items()}
-        run.accelerator.init_trackers("sgdx", texts)
+        _prepare_output(run, tasks)
         for name in tasks:
-            _train_task(run, system_class, name, record)
-        if all(any((output / name).glob("*.safetensors")) for name in settings.TASKS):
-            if len(settings.TASKS) > 1:
-                _evaluate_joined(run, system_class, record, all_dev)
-            if run.accelerator.is_main_process:
-                from .publish import publish_model, write_card
-
-                card = write_card(output)
-                print(publish_model(output, push_to_hub) if push_to_hub else card)
-            run.accelerator.wait_for_everyone()
+            _train_task(run, name)
+        is_whole = all(any((output / name).glob("*.safetensors")) for name in settings.TASKS)
+        if is_whole and len(settings.TASKS) > 1:
+            _evaluate_joined(run)
+        if is_whole and first:
+            card = write_card(output)
+            print(publish_model(output, push_to_hub) if push_to_hub else card)
+        run.accelerator.wait_for_everyone()
         run.accelerator.end_training()
 
 
-def _check(settings: Settings, tasks: Sequence[str], output: Path, resume: bool) -> None:
-    """Refuse what can be seen to be wrong before torch is loaded or the Hub is asked."""
+def _check(
+    settings: Any, tasks: Sequence[str], output: Path, resume: bool, push_to_hub: str | None
+) -> None:
+    """Refuse what can be seen to be wrong before torch is loaded, or trained for hours."""
     for name in tasks:
         if name not in settings.TASKS:
             known = ", ".join(filter(None, settings.TASKS)) or "none"
@@ -147,35 +138,44 @@ def _check(settings: Settings, tasks: Sequence[str], output: Path, resume: bool)
             f"augment: {schemas}: no such folder or file, expected one of variants, an overlay, or "
             "backtrans, oracle or corrupt"
         )
+    if push_to_hub:
+        from sgdx_dataset.push import Place, check_upload
+
+        trained = [name for name in settings.TASKS if any((output / name).glob("*.safetensors"))]
+        if lacking := [name for name in settings.TASKS if name not in (*tasks, *trained)]:
+            found = f"found no model of {', '.join(lacking)}"
+            raise SgdxError(f"--push-to-hub {push_to_hub}: {found}, expected all parts")
+        check_upload(Place(push_to_hub, "model", "model"))
 
 
-def _check_push(repository: str, settings: Settings, tasks: Sequence[str], output: Path) -> None:
-    """Refuse what could not be pushed at the end, before hours of training."""
-    from sgdx_dataset.push import Place, check_upload
+@dataclass(frozen=True)
+class Run:
+    """A training: who trains what on which rows, and where it lies."""
 
-    trained = [name for name in settings.TASKS if any((output / name).glob("*.safetensors"))]
-    if lacking := [name for name in settings.TASKS if name not in (*tasks, *trained)]:
-        found = f"found no model of {', '.join(lacking)}"
-        raise SgdxError(f"--push-to-hub {repository}: {found}, expected all parts of the tracker")
-    check_upload(Place(repository, "model", "model"))
+    accelerator: Accelerator
+    system_class: Any
+    settings: Any  # the recipe, of the system's ``Settings``
+    training: Any  # the train rows with all columns, and what a model of them has seen
+    all_dev: Dataset
+    dev: Dataset  # those that the models are chosen by
+    record: Record  # what a run that goes on must have in common with this one
+    output: Path
+    resume: bool
 
 
-def _prepare(
-    settings: Settings, source: str, oracle: bool, output: Path, resume: bool
-) -> tuple[Run[Any], SystemClass, Record, Dataset]:
-    """The run, its system, its record, and all dev rows: what a system builds its tasks from."""
+def _prepare(settings: Any, source: str, oracle: bool, output: Path, resume: bool) -> Run:
+    """The run: its processes, its rows, and its record."""
     from datasets import concatenate_datasets
 
     from sgdx_dataset import open_release
 
-    from .batching import share
     from .system import get_trainable
 
-    system_class = get_trainable(settings.tracker)
-    from .data.rows import describe, dev_rows, training_rows, visible
+    system_class = get_trainable(settings.tracker)  # which says what is not installed
+    from .batching import share
+    from .data.rows import describe, dev_rows, training_rows
     from .precision import resolved
     from .processes import launch_settings, quiet_transformers, training_accelerator
-    from .task import Run
     from .xla import check_training
 
     quiet_transformers()
@@ -206,138 +206,122 @@ def _prepare(
         "processes": accelerator.num_processes,
         **({"launch": launch} if launch else {}),
     }
-    rows = visible(training.rows, system_class, gold=True)
-    parts = (training.provenance, rows, training.data, dev, output, resume)
-    run = Run(accelerator, settings, *parts)
-    return run, system_class, record, all_dev
+    return Run(accelerator, system_class, settings, training, all_dev, dev, record, output, resume)
 
 
-def _prepare_output(run: Run[Any], tasks: Sequence[str], record: Record) -> list[int]:
-    """Check that the folders of all tasks can be used, then create them."""
+def _prepare_output(run: Run, tasks: Sequence[str]) -> None:
+    """Check that the folders of all tasks can be used, then create them, and a tiny model."""
+    from .checkpoint import write_folder
+    from .data.rows import visible
+
     accelerator, output = run.accelerator, run.output
     accelerator.wait_for_everyone()  # until the first process has found the folders free
     begun = [name for name in tasks if run.resume and (output / name / "run.json").exists()]
-    checks = [check_output(output / name, record, name in begun) for name in tasks]
+    checks = [check_output(output / name, run.record, name in begun) for name in tasks]
+    if extended := max(checks, key=len):
+        run.record["extended"] = extended
+        (output / "scores.json").unlink(missing_ok=True)  # of the model before
     accelerator.wait_for_everyone()  # every process has checked before the first one writes
+    initial = output / "initial"
     if accelerator.is_main_process:
         if not run.resume:  # a run that failed before its first step may have left this folder
-            shutil.rmtree(output / "initial", ignore_errors=True)
+            shutil.rmtree(initial, ignore_errors=True)
         for name in tasks:
             (output / name).mkdir(parents=True, exist_ok=True)
+        if run.settings.model == TINY and not initial.exists():
+            rows = visible(run.training.rows, run.system_class, gold=True)
+            tiny = run.system_class.tiny(rows, run.settings)
+
+            def write(folder: Path) -> None:
+                for part in tiny:  # model and tokenizer
+                    part.save_pretrained(folder)
+
+            write_folder(initial, write)
     accelerator.wait_for_everyone()
-    return max(checks, key=len)
+    # Loggers accept nothing but texts.
+    texts = {n: str(value) for n, value in msgspec.to_builtins(run.settings).items()}
+    accelerator.init_trackers("sgdx", texts)
 
 
-def _train_task(run: Run[Any], system_class: SystemClass, name: str, record: Record) -> None:
-    """Train one task; afterwards its folder holds the model with the best score on dev."""
+def _train_task(run: Run, name: str) -> None:
+    """Train one model; afterwards its folder holds the one with the best score on dev."""
     from sgdx_eval.predictions import versions
 
-    from . import loop
-    from .batching import share
+    from . import checkpoint, loop, xla
+    from .data.rows import visible
     from .processes import hardware
 
-    accelerator, task = run.accelerator, system_class.task(run, name)
+    accelerator, output = run.accelerator, run.output / name
     label = f"{name}: " if name else ""
-    settings, processes = task.settings, accelerator.num_processes
-    size = share(settings.batch_size, settings.accumulation, processes)
+    tracker_class = run.system_class.PARTS[name] if name else run.system_class
+    if last := checkpoint.last(output) if run.resume else None:
+        tracker = tracker_class.from_pretrained(last)
+    elif run.settings.model == TINY:
+        initial = str(run.output / "initial")
+        tracker = tracker_class.start(msgspec.structs.replace(run.settings, model=initial))
+    else:
+        tracker = tracker_class.start(run.settings)
+    tracker.seen = tracker.seen.with_(run.training.provenance)
+    tracker.settings, tracker.data = run.settings, run.training.data
+    xla.move(tracker, accelerator.device)
+    examples = tracker.examples(visible(run.training.rows, run.system_class, gold=True))
+    training = loop.Training(accelerator, tracker, examples, run.dev, output, last)
+    settings, processes = training.settings, accelerator.num_processes
     batch = {
         "examples_per_step": settings.batch_size,
         "processes": processes,
         "accumulation": settings.accumulation,
-        "examples_per_process": size,
+        "examples_per_process": training.size,
     }
     if accelerator.is_main_process:
-        oracle, made_on = run.provenance.oracle, hardware(accelerator)
-        facts = {"oracle": oracle, "batch": batch, **task.facts}
+        oracle, made_on = run.training.provenance.oracle, hardware(accelerator)
+        facts = {"oracle": oracle, "batch": batch, **examples.facts}
         facts |= {"versions": versions(), "hardware": made_on}
-        write_json(run.output / name / "run.json", {"record": record, **facts}, renews=True)
+        write_json(output / "run.json", {"record": run.record, **facts}, renews=True)
         shares = ""
         if processes > 1 or settings.accumulation > 1:
-            shares = f" ({processes} processes x {settings.accumulation} batches x {size})"
+            shares = f" ({processes} processes x {settings.accumulation} batches x {training.size})"
         warning = "; an oracle: trained on schemas that it is evaluated on" if oracle else ""
         steps = f"{settings.steps} steps of {settings.batch_size} examples{shares}"
         print(f"{label}{steps} in {settings.precision}, {made_on}{warning}")
-        if task.facts:
-            print(f"{label}learns from {in_words(task.facts)}", flush=True)
-    progress = loop.train(run, task, name)
+        print(f"{label}learns from {in_words(examples.facts)}", flush=True)
+    progress = loop.train(training)
     accelerator.free_memory()
     if accelerator.is_main_process:
-        measure = task.measure.replace("_", " ")
+        measure = tracker.MEASURE.replace("_", " ")
         best = f"{100 * progress.best:.2f}{'' if 'bleu' in measure else ' %'}"
         print(f"{label}best {measure} {best} at step {progress.best_step}")
 
 
-def in_words(facts: Mapping[str, Any]) -> str:
-    """Facts as words: numbers before their names, and groups of them after theirs.
-
-    >>> in_words({"turns": 482, "cut": 0, "labels": {"changes": 390, "not_in_turn": 44}})
-    '482 turns, 0 cut, labels: 390 changes, 44 not in turn'
-    >>> in_words({"cut": {"of": 482, "inputs": 3}, "commit": "", "model": None})
-    'cut: 3 inputs of 482'
-    """
-    words = []
-    for key, value in facts.items():
-        name = key.replace("_", " ")
-        if isinstance(value, Mapping):
-            group = in_words({k: count for k, count in value.items() if k != "of"})
-            words.append(f"{name}: {group}" + (f" of {value['of']}" if "of" in value else ""))
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            words.append(f"{value} {name}")
-        elif value not in (None, ""):
-            words.append(f"{name} {value}")
-    return ", ".join(words)
-
-
-def _evaluate_joined(
-    run: Run[Any], system_class: SystemClass, record: Record, dev: Dataset
-) -> None:
+def _evaluate_joined(run: Run) -> None:
     """Track dev with the models of all tasks together, and write ``run.json`` and ``log.jsonl``."""
     from sgdx_eval.predictions import versions
 
-    from .data.rows import predict, whole_dialogues
+    from .data.rows import whole_dialogues
     from .precision import autocast
+    from .predicting import predict
     from .processes import hardware
-    from .task import score_dev
+    from .tracker import joint_goal_accuracy
+    from .xla import move
 
-    tasks = run.settings.TASKS
-    tracker = system_class.load(str(run.output), system_class.OPTIONS(), run.accelerator)
-    rows = whole_dialogues(dev, run.settings.evaluate_frames)
-    with autocast(run.settings.precision, run.accelerator.device):
-        score = score_dev(
-            replace(run, dev=rows), lambda chunks: predict(tracker, rows, chunks).rows
-        )
-    if run.accelerator.is_main_process:
-        data = record["data"] | {"dev": {"frames": len(rows)}}
-        facts = {"versions": versions(), "hardware": hardware(run.accelerator)}
+    accelerator, output, tasks = run.accelerator, run.output, run.settings.TASKS
+    tracker = move(run.system_class.from_pretrained(output), accelerator.device)
+    rows, folder = whole_dialogues(run.all_dev, run.settings.evaluate_frames), output / "dev"
+    with autocast(run.settings.precision, accelerator.device):
+        predicted = predict(tracker, rows, folder, accelerator).rows
+    if accelerator.is_main_process:
+        shutil.rmtree(folder)
+        score = joint_goal_accuracy(rows, predicted)
+        data = run.record["data"] | {"dev": {"frames": len(rows)}}
+        facts = {"versions": versions(), "hardware": hardware(accelerator)}
         facts = {"oracle": tracker.describe()["oracle"], **facts}
         write_json(
-            run.output / "run.json", {"record": record | {"data": data}, **facts}, renews=True
+            output / "run.json", {"record": run.record | {"data": data}, **facts}, renews=True
         )
-        (run.output / "log.jsonl").unlink(missing_ok=True)
-        steps = sum(max(line["step"] for line in read_log(run.output / t)) for t in tasks)
-        append_log(run.output, {"step": steps, "dev_joint_goal_accuracy": score})
+        (output / "log.jsonl").unlink(missing_ok=True)
+        steps = sum(max(line["step"] for line in read_log(output / task)) for task in tasks)
+        append_log(output, {"step": steps, "dev_joint_goal_accuracy": score})
         # AutoModel looks for code at the top of a repository, even for a model in a subfolder.
-        for code in (run.output / tasks[0]).glob("*.py"):
-            shutil.copy(code, run.output)
+        for code in (output / tasks[0]).glob("*.py"):
+            shutil.copy(code, output)
         print(f"all models together: dev joint goal accuracy {score:.4f}")
-
-
-def main() -> int:
-    """The command, for ``accelerate launch -m baselines.train``."""
-    from sgdx_cli import main as sgdx
-
-    return sgdx(["train", *sys.argv[1:]])
-
-
-def main_of_tpus() -> None:
-    """The command, for torch-xla's launcher, which sets no RANK and looks at no status."""
-    from torch_xla import runtime
-
-    os.environ["RANK"] = str(runtime.global_ordinal())
-    os.environ["WORLD_SIZE"] = str(runtime.global_device_count())
-    if status := main():
-        sys.exit(status)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -16,8 +15,9 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.columns import FRAME_COLUMNS, TURN_COLUMNS
 from sgdx_dataset.tracker_inputs import IDENTITY
 
-from .data.rows import predict
-from .system import System, get_system, is_trainable, recorded_name
+from .model_files import recorded_name
+from .predicting import predict
+from .system import System, get_system
 
 # The tracker that comes with a checkout of the repository; it is in no installed package.
 SHIPPED_MODEL = Path(__file__).parents[1] / "models" / "onepass"
@@ -39,24 +39,28 @@ class Dialogue:
     acts: Acts = ()
 
 
-def load_tracker(model: str | Path, **options: Any) -> System:
+def load_tracker(model: str | Path, tracker: str | None = None, **options: Any) -> System:
     """A tracker, or a generator, that is ready to predict.
 
     Args:
         model: A run folder, a repository on the Hub, or ``lexical``.
+        tracker: ``MODULE:CLASS`` of a tracker of your own, of which the model is.
         options: Options of its prediction, such as a generator's ``templates``.
 
     Raises:
         SgdxError: There is no such model.
     """
     model = str(model)
-    system_class = get_system(model if model == "lexical" else recorded_name(model))
-    if not is_trainable(system_class):
-        return system_class()
+    name = "lexical" if model == "lexical" else tracker or recorded_name(model)
+    system_class: Any = get_system(name)
+    if system_class.Settings is None:
+        return system_class()  # type: ignore[no-any-return]
     from .processes import make_accelerator, quiet_transformers
+    from .xla import move
 
     quiet_transformers()
-    return system_class.load(model, system_class.OPTIONS(**options), make_accelerator())
+    device = make_accelerator().device
+    return move(system_class.from_pretrained(model, **options), device)  # type: ignore[no-any-return]
 
 
 def track_dialogue(
@@ -116,8 +120,7 @@ def track_dialogues(tracker: System, dialogues: Sequence[Dialogue]) -> list[list
     types = Features.from_arrow_schema(FRAME_COLUMNS)
     features = Features({name: types[name] for name in _COLUMNS})
     frames = Dataset.from_list(list(chain.from_iterable(rows)), features)
-    with tempfile.TemporaryDirectory() as chunks:
-        predictions = iter(predict(tracker, frames, Path(chunks)).rows)
+    predictions = iter(predict(tracker, frames).rows)
     tracked = []
     for dialogue, of_dialogue in zip(dialogues, rows):
         states = [(row["turn"], row["service"], _state(next(predictions))) for row in of_dialogue]
@@ -181,8 +184,7 @@ def say(
     original = {"original_actions": types["actions"], "original_intent": types["intent"]}
     features = {**types, **original, "dialogue_id": types["turn_id"]}
     rows = Dataset.from_list([row], Features({name: features[name] for name in row}))
-    with tempfile.TemporaryDirectory() as chunks:
-        return str(predict(generator, rows, Path(chunks)).rows[0]["utterance"])
+    return str(predict(generator, rows).rows[0]["utterance"])
 
 
 def _check_system(system: object, rows: str, kind: str) -> None:

@@ -17,7 +17,7 @@ from transformers import PreTrainedModel
 from sgdx_dataset import SgdxError
 
 from .batching import Ints
-from .settings import Settings
+from .settings import TrainingSettings
 
 Tensors = dict[str, torch.Tensor]
 
@@ -27,7 +27,7 @@ def is_xla(device: torch.device) -> bool:
     return device.type == "xla"
 
 
-def check_training(device: torch.device, settings: Settings) -> None:
+def check_training(device: torch.device, settings: TrainingSettings) -> None:
     """Refuse what a recipe or a launcher may ask for and XLA cannot do."""
     if not is_xla(device):
         return

@@ -31,12 +31,11 @@ from transformers import AutoModel, MPNetConfig
 
 from baselines.batching import epoch
 from baselines.data.dialogues import read_dialogues
-from baselines.onepass.examples import FrameExamples, SchemaNoise
+from baselines.onepass.examples import FrameExamples, SchemaNoise, all_examples
 from baselines.onepass.modeling import OnePassModel, fuse_attention
 from baselines.onepass.system import OnePassTracker
 from baselines.precision import autocast, resolved, train_in_bfloat16
 from baselines.processes import make_accelerator
-from baselines.settings import OnePassOptions
 from baselines.use import SHIPPED_MODEL
 from sgdx_dataset import VARIANTS, frame_tables, frames, load, open_release
 from sgdx_dataset.release import Release
@@ -184,11 +183,11 @@ def write_dialogues(release: Release, config: str, predictions: bytes, folder: P
 def tracker(source: str, count: int) -> list[Measure]:
     """The shipped tracker: states of test dialogues under two variants, and steps of training."""
     accelerator = make_accelerator()
-    shipped = OnePassTracker.load(str(SHIPPED_MODEL), OnePassOptions(), accelerator)
-    model, limit = copy.deepcopy(shipped.model), shipped.provenance.max_tokens
+    shipped = OnePassTracker.from_pretrained(SHIPPED_MODEL)
+    model, limit = copy.deepcopy(shipped), shipped.seen.max_tokens
     rows = concatenate_datasets([test_rows(source, config, count) for config in ("original", "v5")])
     dialogues = list(read_dialogues(training_columns(rows, shipped.READS)))
-    learnt = shipped.examples(training_columns(rows, shipped.READS))
+    learnt = all_examples(dialogues, shipped.reading)
     examples = FrameExamples(learnt, shipped.vocabulary, limit, SchemaNoise(), 0)
     batches = [examples.batch(part) for part in epoch(examples.lengths, 12, 4096, 0, 0)[:4]]
     precision = autocast(resolved("auto", accelerator.device), accelerator.device)

@@ -207,7 +207,7 @@ def damaged_release(folder: Path, variant: str) -> None:
 
 def states(folder: Path) -> Json:
     """Scores of the lexical tracker and of damaged gold states, under all rules."""
-    run("baselines.predict --tracker lexical --source sample --output", folder / "lexical")
+    run("sgdx_cli predict --tracker lexical --source sample --output", folder / "lexical")
     for variant in VARIANTS:
         state = gold(variant, "active_intent", "requested_slots", "slot_values")
         write_damaged(folder / "damaged", variant, state)
@@ -331,7 +331,7 @@ def trained(folder: Path) -> Json:
     def predict(model: Path) -> dict[str, str]:
         output = folder / "predictions" / model.name
         options = ("--dialogues", chosen, "--variant", "original", "v3", "--output", output)
-        run("baselines.predict --source sample --model", model, *options)
+        run("sgdx_cli predict --source sample --model", model, *options)
         return predicted(output)
 
     made: Json = {"onepass, shipped": predict(ROOT / "models" / "onepass")}
@@ -339,7 +339,7 @@ def trained(folder: Path) -> Json:
         model = folder / f"{path.parents[1].name}-{path.stem}"
         recipe = model.with_suffix(".yaml")
         recipe.write_text(yaml.safe_dump(eight_steps(yaml.safe_load(path.read_text()), folder)))
-        run("baselines.train --source sample --recipe", recipe, "--output", model)
+        run("sgdx_cli train --source sample --recipe", recipe, "--output", model)
         files = [
             file
             for file in sorted(model.rglob("*.safetensors"))

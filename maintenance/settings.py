@@ -13,16 +13,23 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from baselines import settings
+from baselines import settings as common
+from baselines.sgp_dst.settings import PartSettings
+from baselines.system import SYSTEMS, settings_of
 from sgdx_dataset.io.json import pretty_json
 from sgdx_tools import keys
 
 DOCS = Path(__file__).parents[1] / "docs"
-KINDS = (
-    settings.Settings, settings.EncoderSettings, settings.EpochSettings, settings.OnePassSettings,
-    settings.SgdSettings, settings.SgpSettings, settings.PartSettings, settings.T5Settings,
-    settings.T2G2Settings, settings.Augment, settings.Also,
-)  # fmt: skip
+# The structs of recipes: those of all systems, then of each what it adds.
+KINDS = {
+    "All systems": common.TrainingSettings,
+    "Trackers with an encoder": common.EncoderSettings,
+    "Recipes of epochs": common.EpochSettings,
+    **{name: settings_of(name) for name in SYSTEMS if name != "lexical"},
+    "A submodel of sgp_dst (`parts`)": PartSettings,
+    "`augment`": common.Augment,
+    "`also`": common.Also,
+}
 _FIELD = re.compile(r"    (\w+): (.+?)(?: = (.+?))?(?:  # (?!type:)(.*?))?(?:  # type: .*)?$")
 _HEAD = """# Settings of recipes
 
@@ -77,17 +84,17 @@ def _fields(kind: Any) -> Iterator[_Field]:
 
 def page() -> str:
     """The page of settings in Markdown."""
-    return "\n".join([_HEAD, *map(_section, KINDS)]) + "\n"
+    return "\n".join([_HEAD, *(_section(title, kind) for title, kind in KINDS.items())]) + "\n"
 
 
-def _section(kind: Any) -> str:
+def _section(title: str, kind: Any) -> str:
     """A table of the settings that a class itself has."""
     rows = ["| setting | kind | default | what it is |", "|---|---|---|---|"]
     for name, of, default, text in _fields(kind):
         shown = f"`{of}`".replace("|", r"\|")
         rows.append(f"| `{name}` | {shown} | {f'`{default}`' if default else 'needed'} | {text} |")
     first = (inspect.getdoc(kind) or "").splitlines()[0].replace("``", "`")
-    return f"\n## {kind.__name__}\n\n{first}\n\n" + "\n".join(rows)
+    return f"\n## {title}\n\n{first}\n\n" + "\n".join(rows)
 
 
 def keys_schema() -> dict[str, Any]:

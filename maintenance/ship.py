@@ -20,7 +20,6 @@ from sgdx_dataset.io.console import run
 
 _COPIED = (
     "config.json",
-    "modeling.py",
     "tokenizer.json",
     "tokenizer_config.json",
     "run.json",

@@ -12,7 +12,7 @@ import gradio as gr
 import numpy as np
 import pyarrow as pa
 
-from baselines.data.rows import predict
+from baselines.predicting import predict
 from baselines.use import load_tracker
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_eval import predictions as files
@@ -47,7 +47,7 @@ def example_files() -> list[str]:
     """The predictions of a tracker that learns nothing, which a button drops."""
     tracker, folder, paths = load_tracker("lexical"), Path(tempfile.mkdtemp()), []
     for variant in _VARIANTS:
-        rows = predict(tracker, frames(load(variant, "test", "sample")), folder / "chunks").rows
+        rows = predict(tracker, frames(load(variant, "test", "sample"))).rows
         header = files.Header(variant=variant, data=sample().data(variant))
         paths.append(files.write_predictions(folder / f"{variant}.jsonl", header, rows))
     return [*map(str, paths)]

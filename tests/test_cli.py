@@ -24,9 +24,6 @@ DOORS = {
     "sgdx_metric install": "install",
     "sgsacc_metric validate": "responses validate",
     "sgsacc_metric score": "responses score",
-    "baselines.train": "train",
-    "baselines.predict": "predict",
-    "baselines.evaluate": "evaluate",
     "sgdx_tools score": "tools score",
 }
 

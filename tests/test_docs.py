@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from baselines.settings import find_recipe
+from baselines.recipes import find_recipe
 from maintenance import numbers
 from sgdx_cli import main, program
 from sgdx_dataset.release import open_release

@@ -7,7 +7,6 @@ leaks: gold annotations in prediction, and in training whatever models are judge
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,18 +20,14 @@ from sgdx_dataset.rewording.leaks import Leak, copied_variants, find_leak, judgi
 from sgdx_dataset.rows import domains_seen
 from sgdx_dataset.source import resolve_source
 
+from ..model_files import model_provenance
+from ..provenance import Provenance
 from ..run_folder import public_settings
-from ..settings import Settings
-from ..system import Predictions, System, model_provenance
-from ..task import Provenance
+from ..settings import TrainingSettings
+from ..system import System
 from .augment import RowsOf, augmented, second_corpus
 
 Kind = Literal["frames", "turns"]
-# What a row of predictions has at least.
-_KEYS = {
-    "frames": {"frame_id", "variant", "active_intent", "requested_slots", "slot_values"},
-    "turns": {"turn_id", "variant", "utterance"},
-}
 TURN = ("turn_id", "variant", "dialogue_id", "service")  # visible to every generator
 # What a generator may declare to read. ``original`` are the actions and the intent in the names of
 # the original schemas, by which hand-written templates are found; they have the same values.
@@ -48,7 +43,7 @@ class Training(NamedTuple):
 
 
 def training_rows(
-    settings: Settings, source: str | None, oracle: bool, kind: Kind = "frames"
+    settings: TrainingSettings, source: str | None, oracle: bool, kind: Kind = "frames"
 ) -> Training:
     """Rows of the train split under the original schemas, then of the augmentation, then of also.
 
@@ -144,7 +139,7 @@ def original_leak(source: str | None, oracle: bool) -> Leak:
     return Leak(leak.overlaps, leak.oracle or bool(copies))
 
 
-def random_dialogues(rows: Dataset, settings: Settings) -> Dataset:
+def random_dialogues(rows: Dataset, settings: TrainingSettings) -> Dataset:
     """The rows of as many random dialogues as the recipe asks for, the same under all schemas."""
     if settings.train_dialogues is None:
         return rows
@@ -203,20 +198,6 @@ def visible(rows: Dataset, system: System | type[System], *, gold: bool = False)
     names = [*TURN, *(name for name in reads if name != "original")]
     names += ["original_actions", "original_intent"] if "original" in reads else []
     return rows.select_columns([*names, *(["utterance"] if gold else [])])
-
-
-def predict(system: System, rows: Dataset, chunks: Path) -> Predictions:
-    """Predict with a system, which gets only the columns that it declares to read."""
-    predictions: Any = system.predict(visible(rows, system), chunks)
-    if not isinstance(predictions, Predictions):  # the system may be somebody else's
-        found = type(predictions).__name__
-        raise SgdxError(f"{system.NAME}: predict returns {found}, expected baselines Predictions")
-    for row in predictions.rows:
-        if lacking := _KEYS[system.ROWS] - row.keys():
-            raise SgdxError(
-                f"{system.NAME}: predict: found a row without {', '.join(sorted(lacking))}"
-            )
-    return predictions
 
 
 def frame_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:

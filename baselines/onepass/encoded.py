@@ -24,21 +24,23 @@ from sgdx_dataset.io.files import read_file, write_bytes
 from sgdx_dataset.io.json import decode_json
 
 from ..batching import Ints
-from ..settings import EpochSettings, OnePassSettings
-from .data import Tensors
+from ..settings import EpochSettings
+from ..tracker import Examples
+from .data import Tensors, filled
 from .examples import FrameExamples
 from .layout import Vocabulary
+from .settings import Settings
 
 
 class _Index(msgspec.Struct):
     """What ``index.json`` has."""
 
     made_of: dict[str, Any]
-    counts: dict[str, int]
+    facts: dict[str, Any]  # of the examples
     lengths: list[int]  # tokens of each example
 
 
-def made_of(settings: OnePassSettings, data: str, vocabulary: Vocabulary) -> dict[str, Any]:
+def made_of(settings: Settings, data: str, vocabulary: Vocabulary) -> dict[str, Any]:
     """All that the batches of a training depend on, but which examples are in each."""
     own = msgspec.structs.asdict(settings)
     shared = {*EpochSettings.__struct_fields__, "encoded", "dropout"} - {"seed"}
@@ -52,7 +54,7 @@ def made_of(settings: OnePassSettings, data: str, vocabulary: Vocabulary) -> dic
     }
 
 
-class EncodedExamples:
+class EncodedExamples(Examples):
     """Training examples whose batches lie in a folder."""
 
     def __init__(
@@ -62,7 +64,7 @@ class EncodedExamples:
         self.folder, self._make = folder, make
         path = folder / "index.json"
         if not path.exists():
-            begun = _Index(made, self._examples.counts, self._examples.lengths.tolist())
+            begun = _Index(made, self._examples.facts, self._examples.lengths.tolist())
             write_bytes(path, msgspec.json.encode(begun))
         index = decode_json(read_file(path), _Index, str(path), "an index of encoded batches")
         for name, value in made.items():
@@ -70,7 +72,7 @@ class EncodedExamples:
                 raise SgdxError(
                     f"encoded: {path}: {name} is {found!r}, expected {value!r}; name another folder"
                 )
-        self.lengths, self.counts = np.array(index.lengths, np.int64), index.counts
+        self.lengths, self.facts = np.array(index.lengths, np.int64), index.facts
 
     @cached_property
     def _examples(self) -> FrameExamples:
@@ -97,3 +99,7 @@ class EncodedExamples:
         small = {n: t.int() if t.dtype == torch.int64 else t for n, t in batch.items()}
         write_bytes(path, save({name: tensor.contiguous() for name, tensor in small.items()}))
         return batch
+
+    def fill(self, batch: Tensors, rows: int, width: int) -> Tensors:
+        """Fill a batch up to rows and tokens."""
+        return filled(batch, rows, width)

@@ -16,7 +16,18 @@ from sgdx_dataset.schema import NONE_INTENT, Service
 
 from ..batching import Ints
 from ..data.dialogues import Dialogue, Frame, Gold, State
-from .data import Answer, CandidateSpan, Item, SlotAnswer, Tensors, decode, label_batch, make_batch
+from ..tracker import Examples
+from .data import (
+    Answer,
+    CandidateSpan,
+    Item,
+    SlotAnswer,
+    Tensors,
+    decode,
+    filled,
+    label_batch,
+    make_batch,
+)
 from .frames import (
     DONTCARE,
     FROM,
@@ -215,7 +226,7 @@ def all_examples(dialogues: Iterable[Dialogue], reading: Reading) -> list[Exampl
 _NO_STATE_NOISE = StateNoise()
 
 
-class FrameExamples:
+class FrameExamples(Examples):
     """Training examples: the sequences of frames, several if a schema is too long for one."""
 
     def __init__(
@@ -230,10 +241,6 @@ class FrameExamples:
         self.frames, self.vocabulary, self.limit = frames, vocabulary, limit
         self.noise, self.state_noise, self.seed = noise, state_noise, seed
         parts, lengths = [], []
-        self.counts = {
-            "slots": sum(example.slots for example in frames),
-            "without_path": sum(example.without_path for example in frames),
-        }
         for index, example in enumerate(frames):
             of_frame = part_lengths(example.frame, vocabulary, limit)
             parts += [(index, number) for number in range(len(of_frame))]
@@ -241,6 +248,11 @@ class FrameExamples:
         # Frame and number of its part [examples, 2], and number of tokens [examples].
         self.parts: Ints = np.array(parts, np.int64).reshape(-1, 2)
         self.lengths: Ints = np.array(lengths, np.int64)
+        labels = {
+            "slots": sum(example.slots for example in frames),
+            "without_path": sum(example.without_path for example in frames),
+        }
+        self.facts = {"examples": len(self.lengths), "labels": labels}
         self._part_counts = np.bincount(self.parts[:, 0], minlength=len(frames))
 
     def batch(self, indices: Ints) -> Tensors:
@@ -261,3 +273,7 @@ class FrameExamples:
             labels.append(labels_of(frame, gold))
         batch = make_batch(items, self.vocabulary.tokenizer.pad_token_id)
         return batch | label_batch(items, labels, batch)
+
+    def fill(self, batch: Tensors, rows: int, width: int) -> Tensors:
+        """Fill a batch up to rows and tokens."""
+        return filled(batch, rows, width)

@@ -21,7 +21,7 @@ from ..data.dialogues import (
     offers_value,
     track_in_step,
 )
-from ..settings import Acts
+from .settings import Acts
 
 SYSTEM, USER = "SYSTEM", "USER"
 _NO_VALUES: Mapping[str, Any] = {}  # what most frames have of one kind or another, made once

@@ -61,6 +61,10 @@ class Vocabulary:
         self._lengths: dict[str, int] = {}
         self._schema_lengths: dict[Service, int] = {}
 
+    def __deepcopy__(self, _: Any) -> Vocabulary:
+        """A copy of a model shares what it remembers."""
+        return self
+
     def add_texts(self, texts: Iterable[str]) -> None:
         """Tokenize those of the texts that are new, in large batches."""
         new = [text for text in dict.fromkeys(texts) if text not in self._texts]

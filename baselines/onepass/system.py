@@ -11,11 +11,10 @@ import gc
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
-from accelerate import Accelerator
 from datasets import Dataset
 from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedTokenizerBase
 
@@ -23,18 +22,24 @@ from sgdx_dataset.io.json import many_objects
 from sgdx_dataset.io.progress import advance
 from sgdx_dataset.tracker_inputs import SYSTEM_ACTS, input_columns, training_columns
 
-from ..batching import Ints, training_batches
+from ..batching import Ints
 from ..data.dialogues import Dialogue, Frame, State, prediction_rows, read_dialogues
-from ..encoders import check_positions
-from ..settings import Acts, OnePassOptions, OnePassSettings, Settings
-from ..system import Predictions, Row
-from ..task import Evaluation, Provenance, Run, Task, joint_goal_accuracy
-from ..trained import EncoderTracker, answer_batches, predict_dialogues, with_steps
+from ..encoders import check_positions, corpus_texts, load_encoder, tiny_encoder
+from ..system import Row
+from ..tracker import (
+    Evaluation,
+    Examples,
+    Predict,
+    Tracker,
+    answer_batches,
+    joint_goal_accuracy,
+    start_from_tracker,
+)
 from ..xla import in_few_shapes, on_host
+from . import settings as own
 from .data import Answer, Item, decode, filled, make_batch, merge_parts, read_answers
 from .encoded import EncodedExamples, made_of
 from .examples import (
-    Example,
     FrameExamples,
     SchemaNoise,
     StateNoise,
@@ -48,38 +53,6 @@ from .modeling import Logits, OnePassConfig, OnePassModel, first_position
 # With this, AutoModel uses the project's classes instead of the copied code beside the weights.
 AutoConfig.register(OnePassConfig.model_type, OnePassConfig, exist_ok=True)
 AutoModel.register(OnePassConfig, OnePassModel, exist_ok=True)
-
-
-class OnePassProvenance(Provenance, frozen=True, kw_only=True):
-    """Provenance of a model, stored in its ``config.json`` under ``sgdx``."""
-
-    acts: Acts  # whether the system's dialogue acts are read: always, never or ``sometimes``
-    utterances: int  # most that are read
-    max_tokens: int  # of a sequence
-    questions: bool = False  # whether a slot that the system asks for has the system's words
-
-
-def new_model(
-    encoder: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    provenance: OnePassProvenance,
-    dropout: float = 0.1,
-) -> OnePassModel:
-    """Create a model of a pretrained encoder, vectors of the markers, and random heads."""
-    check_positions(encoder, provenance.max_tokens, "max_tokens", first_position(encoder))
-    vocabulary = Vocabulary(tokenizer)
-    embedded: Any = encoder.get_input_embeddings()
-    if len(tokenizer) > embedded.num_embeddings:
-        embedded = encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-    with torch.no_grad():  # a marker begins as the mean of the pieces of its word
-        for marker, word in MARKERS.items():
-            pieces = vocabulary.tokens(word).ids.tolist()
-            embedded.weight[vocabulary.markers[marker]] = embedded.weight[pieces].mean(0)
-    torch.manual_seed(provenance.seed)
-    model = OnePassModel(OnePassConfig(encoder=encoder.config.to_dict(), dropout=dropout))
-    model.reset_heads()
-    model.use_encoder(encoder)
-    return model
 
 
 BIASES = (0.0, -0.25, 0.25, -0.5, 0.5, -0.75, 0.75, -1.0, 1.0, -1.5, -2.0)
@@ -118,32 +91,87 @@ def cached(answers: Answers) -> Answers:
     return answer
 
 
-READS = ("history", "utterance", "schema", SYSTEM_ACTS)
+ALL = ("history", "utterance", "schema", SYSTEM_ACTS)
 
 
-class OnePassTracker(
-    EncoderTracker[OnePassModel, OnePassProvenance, OnePassOptions, OnePassSettings]
-):
+class OnePassTracker(Tracker, OnePassModel):
     """Predicts the changes that turns make to the states of services."""
 
     NAME: ClassVar[str] = "onepass"
-    READS: ClassVar[tuple[str, ...]] = READS
-    OPTIONS: ClassVar[type[OnePassOptions]] = OnePassOptions
-    SETTINGS: ClassVar[type[Settings]] = OnePassSettings
-    MODEL: ClassVar[type[OnePassModel]] = OnePassModel
-    PROVENANCE: ClassVar[type[OnePassProvenance]] = OnePassProvenance
+    READS: ClassVar[tuple[str, ...]] = ALL
+    PLAIN: ClassVar[type[PreTrainedModel]] = OnePassModel
+    Options: ClassVar[type[own.Options]] = own.Options
+    Settings: ClassVar[type[own.Settings]] = own.Settings
+    Seen: ClassVar[type[own.Seen]] = own.Seen
+    tokenizer: PreTrainedTokenizerBase
+    seen: own.Seen
+    settings: own.Settings
+    options: own.Options
 
     @classmethod
-    def load(cls, model: str, options: OnePassOptions, accelerator: Accelerator) -> OnePassTracker:
-        """Load a trained model from a folder or the Hub."""
-        return super().load(model, options, accelerator).as_read()
+    def tiny(cls, rows: Dataset, settings: own.Settings) -> Sequence[Any]:
+        """A small BERT and its tokenizer, which knows the markers' words."""
+        texts = [*corpus_texts(rows), " ".join(MARKERS.values())]
+        return tiny_encoder(texts, seed=settings.seed)
 
-    def as_read(self) -> OnePassTracker:
-        """This tracker, or one that does not get dialogue acts if it is to have none."""
-        if self.provenance.acts and self.options.acts:
-            return self
-        parts = (self.model, self.tokenizer, self.provenance, self.options, self.accelerator)
-        return TextOnlyTracker(*parts)
+    @classmethod
+    def start(cls, settings: own.Settings) -> Self:
+        """A trained onepass, or an encoder with vectors of the markers and random heads."""
+        seen = own.Seen.of(settings)
+        if (trained := start_from_tracker(cls, settings)) is not None:
+            return cls.of(trained, trained.tokenizer, seen)
+        encoder, tokenizer = load_encoder(settings.model, settings.attention_dropout)
+        check_positions(encoder, seen.max_tokens, "max_tokens", first_position(encoder))
+        vocabulary = Vocabulary(tokenizer)
+        embedded: Any = encoder.get_input_embeddings()
+        if len(tokenizer) > embedded.num_embeddings:
+            embedded = encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+        with torch.no_grad():  # a marker begins as the mean of the pieces of its word
+            for marker, word in MARKERS.items():
+                pieces = vocabulary.tokens(word).ids.tolist()
+                embedded.weight[vocabulary.markers[marker]] = embedded.weight[pieces].mean(0)
+        torch.manual_seed(settings.seed)
+        model = cls(OnePassConfig(encoder=encoder.config.to_dict(), dropout=settings.dropout))
+        model.reset_heads()
+        model.use_encoder(encoder)
+        return cls.of(model, tokenizer, seen)
+
+    @classmethod
+    def of(cls, model: Any, tokenizer: Any, seen: Any, **options: Any) -> Self:
+        """A model with what it needs besides; it gets dialogue acts only if it is to have them."""
+        tracker = super().of(model, tokenizer, seen, **options)
+        if not (seen.acts and tracker.options.acts):
+            tracker.READS = tuple(part for part in ALL if part != SYSTEM_ACTS)  # type: ignore[misc]
+        return tracker
+
+    def examples(self, rows: Dataset) -> Examples:
+        """The frames of rows, with the random changes of the recipe; perhaps from a folder."""
+        folder = self.settings.encoded
+        with many_objects():
+            if folder is None:
+                examples: Examples = self.noisy_examples(rows)
+            else:
+                made = made_of(self.settings, self.data, self.vocabulary)
+                examples = EncodedExamples(Path(folder), made, partial(self.noisy_examples, rows))
+        # No search for garbage touches the examples any more, so the processes that prepare batches
+        # for a GPU share their memory instead of copying it.
+        gc.freeze()
+        return examples
+
+    def noisy_examples(self, rows: Dataset) -> FrameExamples:
+        """The training examples of rows, along the states of right answers."""
+        settings = self.settings
+        dialogues = read_dialogues(training_columns(rows, self.READS))
+        if self.seen.acts == "sometimes":
+            dialogues = drop_acts_of_some(dialogues, settings.seed)
+        return FrameExamples(
+            all_examples(dialogues, self.reading),
+            self.vocabulary,
+            settings.max_tokens,
+            SchemaNoise(settings.shuffle, settings.drop_names, settings.drop_descriptions),
+            settings.seed,
+            StateNoise(settings.drop_carried, settings.replace_carried),
+        )
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -153,8 +181,7 @@ class OnePassTracker(
     @property
     def reading(self) -> Reading:
         """How much of a dialogue the model reads."""
-        seen = self.provenance
-        return Reading(seen.acts, seen.utterances, seen.questions)
+        return Reading(self.seen.acts, self.seen.utterances, self.seen.questions)
 
     def describe(self) -> Row:
         """The model's digest and provenance, and the biases that were chosen for it."""
@@ -164,42 +191,43 @@ class OnePassTracker(
     @property
     def keep_bias(self) -> KeepBias:
         """The biases that were chosen for the model."""
-        return KeepBias(self.model.config.keep_bias, self.model.config.text_keep_bias)
+        return KeepBias(self.config.keep_bias, self.config.text_keep_bias)
 
-    def predict(self, rows: Dataset, chunks: Path) -> Predictions:
-        """Predict turn by turn, for all dialogues of a chunk together."""
-        track, options = self.track_dialogues, self.options
-        return Predictions(predict_dialogues(self.accelerator, rows, options, track, chunks), {})
+    def track(self, rows: Dataset) -> list[Row]:
+        """Predict turn by turn, for all dialogues together."""
+        dialogues = list(read_dialogues(rows))
+        pairs = zip(dialogues, self.track_dialogues(dialogues), strict=True)
+        return [row for pair in pairs for row in prediction_rows(*pair)]
 
     def track_dialogues(self, dialogues: Sequence[Dialogue]) -> list[list[State]]:
         """Predict the state of every frame of several dialogues."""
         texts = (text for d in dialogues for turn in d.turns for text in (turn.system, turn.user))
         self.vocabulary.add_texts(texts)
-        device = self.model.device.type
-        model = self._in_bfloat16 if torch.is_autocast_enabled(device) else self.model
-        reader = self._reader(partial(self.answers, model), self.keep_bias)
+        device = self.device.type
+        model = self._in_bfloat16 if torch.is_autocast_enabled(device) else self
+        reader = self._reader(model.answers, self.keep_bias)
         with torch.autocast(device, enabled=False):
             return track_dialogues(reader, dialogues, self.reading)
 
     @cached_property
-    def _in_bfloat16(self) -> OnePassModel:
+    def _in_bfloat16(self) -> OnePassTracker:
         """The model with an encoder in bfloat16, for prediction where autocast asks for that."""
         # Autocast converts between the formats before and after every matrix product, which takes a
         # third of the encoder's time on a CPU. The heads stay in float32.
-        model = copy.deepcopy(self.model)
+        model = copy.deepcopy(self)
         model.encoder.bfloat16()
         return model
 
-    def answers(self, model: OnePassModel, frames: Sequence[FrameInput]) -> list[Answer]:
+    def answers(self, frames: Sequence[FrameInput]) -> list[Answer]:
         """What the model says about frames, which are read in large batches of similar length."""
-        limit = self.provenance.max_tokens
+        limit = self.seen.max_tokens
         parts = [sequences(frame, self.vocabulary, limit) for frame in frames]
         items = [Item(frame, part) for frame, of_frame in zip(frames, parts) for part in of_frame]
         first = [number == 0 for of_frame in parts for number in range(len(of_frame))]
         lengths = np.array([len(item.sequence.ids) for item in items], np.int64)
 
         def answer(batch: Ints) -> list[Answer]:
-            answers = self._answer(model, [items[index] for index in batch.tolist()])
+            answers = self._answer([items[index] for index in batch.tolist()])
             advance(sum(first[index] for index in batch.tolist()))
             return answers
 
@@ -207,13 +235,13 @@ class OnePassTracker(
         return [merge_parts([next(answers) for _ in of_frame]) for of_frame in parts]
 
     @torch.no_grad()
-    def _answer(self, model: OnePassModel, items: Sequence[Item]) -> list[Answer]:
+    def _answer(self, items: Sequence[Item]) -> list[Answer]:
         """What the model says about one batch of sequences."""
         batch = make_batch(items, self.tokenizer.pad_token_id)
-        batch = in_few_shapes(batch, self.provenance.max_tokens, filled, model.device)
-        on_device = {name: tensor.to(model.device) for name, tensor in batch.items()}
-        logits = model.compute_logits(on_device)
-        return read_answers(items, Logits(**on_host(logits._asdict(), model.device)))
+        batch = in_few_shapes(batch, self.seen.max_tokens, filled, self.device)
+        on_device = {name: tensor.to(self.device) for name, tensor in batch.items()}
+        logits = self.compute_logits(on_device)
+        return read_answers(items, Logits(**on_host(logits._asdict(), self.device)))
 
     @staticmethod
     def _reader(answers: Answers, keep_bias: KeepBias) -> Reader:
@@ -225,87 +253,23 @@ class OnePassTracker(
 
         return read
 
-    @classmethod
-    def task(cls, run: Run[OnePassSettings], name: str) -> Task:
-        """Build the task of fine-tuning the model."""
-        tracker = cls.at_start(run)
-        make, folder = partial(tracker.noisy_examples, run.rows, run.settings), run.settings.encoded
-        with many_objects():
-            if folder is None:
-                examples: FrameExamples | EncodedExamples = make()
-            else:
-                made = made_of(run.settings, run.data, tracker.vocabulary)
-                examples = EncodedExamples(Path(folder), made, make)
-            settings = with_steps(run.settings, examples.lengths, run.accelerator.num_processes)
-            if isinstance(examples, EncodedExamples):
-                place = run.accelerator.process_index, run.accelerator.num_processes
-                examples.require(training_batches(settings, examples.lengths, 0, *place))
-        # No search for garbage touches the examples any more, so the processes that prepare batches
-        # for a GPU share their memory instead of copying it.
-        gc.freeze()
-
-        def evaluate(model: Any) -> Evaluation:
-            return tracker.dev_score(model, run.dev)
-
-        facts = {"examples": len(examples.lengths), "labels": examples.counts}
-        parts = (tracker.model, settings, examples.lengths, examples.batch)
-        return Task(*parts, evaluate, tracker.save, facts, fill=filled)
-
-    @classmethod
-    def at_start(cls, run: Run[OnePassSettings]) -> OnePassTracker:
-        """The tracker that a training starts from."""
-        settings = run.settings
-        provenance = run.provenance.extended(
-            OnePassProvenance,
-            acts=settings.acts,
-            utterances=settings.utterances,
-            max_tokens=settings.max_tokens,
-            questions=settings.questions,
-        )
-        new = partial(new_model, provenance=provenance, dropout=settings.dropout)
-        words = [" ".join(MARKERS.values())]
-        return cls.initial(run, OnePassOptions(), provenance, new, extra_texts=words).as_read()
-
-    def noisy_examples(self, rows: Dataset, settings: OnePassSettings) -> FrameExamples:
-        """The training examples of rows, with the random changes of a recipe."""
-        return FrameExamples(
-            self.examples(rows),
-            self.vocabulary,
-            settings.max_tokens,
-            SchemaNoise(settings.shuffle, settings.drop_names, settings.drop_descriptions),
-            settings.seed,
-            StateNoise(settings.drop_carried, settings.replace_carried),
-        )
-
-    def examples(self, rows: Dataset) -> list[Example]:
-        """The frames of rows with their gold annotations, along the states of right answers."""
-        dialogues = read_dialogues(training_columns(rows, self.READS))
-        if self.provenance.acts == "sometimes":
-            dialogues = drop_acts_of_some(dialogues, self.provenance.seed)
-        return all_examples(dialogues, self.reading)
-
-    def dev_score(self, model: OnePassModel, dev: Dataset) -> Evaluation:
+    def score(self, dev: Dataset, predict: Predict) -> Evaluation:
         """The joint goal accuracy on dev with the biases that are the best ones there."""
         # Where acts are read ``sometimes``, no first turn has any. So its bias is chosen first.
         acts, text, best = 0.0, 0.0, 0.0
-        if self.provenance.acts in (False, "sometimes"):
-            reads = TextOnlyTracker.READS
-            text, best = self._best_bias(model, dev, reads, lambda bias: KeepBias(bias, bias))
-        if self.provenance.acts:
-            reads = self.READS
-            acts, best = self._best_bias(model, dev, reads, lambda bias: KeepBias(bias, text))
+        if self.seen.acts in (False, "sometimes"):
+            reads = [part for part in ALL if part != SYSTEM_ACTS]
+            text, best = self._best_bias(dev, reads, lambda bias: KeepBias(bias, bias))
+        if self.seen.acts:
+            acts, best = self._best_bias(dev, self.READS, lambda bias: KeepBias(bias, text))
         return Evaluation(best, {"keep_bias": acts, "text_keep_bias": text})
 
     def _best_bias(
-        self,
-        model: OnePassModel,
-        dev: Dataset,
-        reads: Sequence[str],
-        biases: Callable[[float], KeepBias],
+        self, dev: Dataset, reads: Sequence[str], biases: Callable[[float], KeepBias]
     ) -> tuple[float, float]:
         """The best bias on dev, of which the columns ``reads`` are read, and its accuracy."""
         dialogues = list(read_dialogues(input_columns(dev, reads)))
-        answers = cached(partial(self.answers, model))
+        answers = cached(self.answers)
 
         def score(bias: float) -> float:
             states = track_dialogues(self._reader(answers, biases(bias)), dialogues, self.reading)
@@ -313,9 +277,3 @@ class OnePassTracker(
             return joint_goal_accuracy(dev, rows)
 
         return best_keep_bias(score)
-
-
-class TextOnlyTracker(OnePassTracker):
-    """A model that was trained without the system's dialogue acts, and does not get them."""
-
-    READS: ClassVar[tuple[str, ...]] = tuple(part for part in READS if part != SYSTEM_ACTS)

@@ -21,6 +21,7 @@ from sgdx_dataset.tracker_inputs import GOLD
 
 from ..batching import Ints, padded
 from ..encoders import character_span, token_span
+from ..tracker import Examples
 from ..xla import fill_up
 from .elements import ElementTable, ServiceElements
 from .modeling import CLS, IGNORED
@@ -330,7 +331,7 @@ class SlotQuestions:
     free_frame: Ints  # index in ``frames`` of the frame of each free-form slot
 
 
-class TurnExamples:
+class TurnExamples(Examples):
     """Examples, each of which is a turn with the frames that share one pass of the encoder."""
 
     def __init__(
@@ -347,15 +348,17 @@ class TurnExamples:
         # Index of the turn of each example in ``turns``, and its number of tokens [examples].
         self.texts: Ints = np.array([frames.text[group[0]] for group in groups], np.int64)
         self.lengths: Ints = turns.lengths[self.texts]
+        counts = labels.counts if labels is not None else {}
+        self.facts = {"turns": len(groups), "cut": turns.cut, "labels": counts}
         # Index of the first label of each frame [frames + 1].
         self.begins = {
             "categorical": _label_begins(table.categorical_begin, frames.service),
             "free": _label_begins(table.free_begin, frames.service),
         }
 
-    def batch(self, indices: Iterable[int]) -> tuple[Tensors, SlotQuestions]:
+    def questions(self, indices: Ints) -> tuple[Tensors, SlotQuestions]:
         """Make a batch for prediction: without spans and labels; and what it predicts."""
-        examples = list(indices)
+        examples = indices.tolist()
         groups = [self.groups[i] for i in examples]
         frames = np.concatenate(groups)
         service = self.frames.service[frames]
@@ -390,9 +393,9 @@ class TurnExamples:
         tensors = {name: torch.from_numpy(renumbered[column]) for name, column in numbers.items()}
         return {"elements": self.vectors[torch.from_numpy(used - 1)], **tensors}
 
-    def training_batch(self, indices: Iterable[int]) -> Tensors:
+    def batch(self, indices: Ints) -> Tensors:
         """Make a batch for training, with labels, and with the slots that have a new value."""
-        batch, questions = self.batch(indices)
+        batch, questions = self.questions(indices)
         assert self.labels is not None  # noqa: S101
         columns = self.labels.columns
         label_columns = {"intent": columns["intent"][questions.frames]}
@@ -412,6 +415,10 @@ class TurnExamples:
             for name, column in label_columns.items()
         }
         return batch | labels | {"span": torch.from_numpy(spans)}
+
+    def fill(self, batch: Tensors, rows: int, width: int) -> Tensors:
+        """Fill a batch up to turns and tokens."""
+        return filled(batch, rows, width, len(self.vectors))
 
 
 # The dimensions of a batch's tensors; its labels are at ``SgdBaselineModel``.

@@ -1,31 +1,22 @@
 """Schema elements: their sentence pairs, their indices in a table, and their embeddings.
 
-The frozen encoder computes the embeddings once for each variant of a service. They are cached in
-files. Source: Rastogi et al. 2020 (arXiv 1909.05855).
+Source: Rastogi et al. 2020 (arXiv 1909.05855).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
-from pathlib import Path
 from typing import Any
 
-import datasets
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
 from transformers import PreTrainedTokenizerBase
 
-from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.schema import Intent, Service, Slot, read_service
 
 from ..batching import Ints, by_length, padded
-from ..checkpoint import weights_digest
 from ..xla import Tensors, fill_up, in_few_shapes
 from .modeling import SgdBaselineModel
 
@@ -99,35 +90,6 @@ def _begins(counts: list[int]) -> Ints:
     return np.array([0, *accumulate(counts)], np.int64)
 
 
-def default_cache() -> Path:
-    """The default folder for embeddings, in the Hugging Face cache."""
-    return Path(datasets.config.HF_CACHE_HOME) / "sgdx" / "schema_embeddings"
-
-
-def embeddings(
-    table: ElementTable, model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase, cache: Path
-) -> torch.Tensor:
-    """The embeddings of a table's pairs [pairs, hidden]; what the cache lacks is computed."""
-    # The cache has a folder for each frozen encoder, with a file for each variant of a service.
-    folder = cache / _encoder_digest(model, tokenizer)
-    digests = [hashlib.sha256(repr(s.pairs).encode()).hexdigest() for s in table.services]
-    files = [folder / f"{digest}.safetensors" for digest in digests]
-    vectors: dict[Pair, torch.Tensor] = {}
-    missing = []
-    for file, service in zip(files, table.services):
-        cached = _read(file, service)
-        if cached is None:
-            missing.append((file, service))
-        else:
-            vectors.update(zip(service.pairs, cached))
-    pairs = list({pair: None for _, service in missing for pair in service.pairs})
-    vectors.update(zip(pairs, embed(pairs, model, tokenizer)))
-    for file, service in missing:
-        of_service = torch.stack([vectors[pair] for pair in service.pairs])
-        write_bytes(file, save({"embeddings": of_service}))
-    return torch.stack([vectors[pair] for pair in table.pairs])
-
-
 def embed(
     pairs: Sequence[Pair], model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase
 ) -> torch.Tensor:
@@ -139,7 +101,7 @@ def embed(
         padded_ids = tokenizer.pad([ids[i] for i in batch.tolist()], return_tensors="pt")
         inputs = in_few_shapes(dict(padded_ids), _LONGEST, _filled, model.device)
         on_device = {name: tensor.to(model.device) for name, tensor in inputs.items()}
-        # In float32 whatever the run's precision, as the files serve runs of any.
+        # In float32 whatever the run's precision.
         with torch.autocast(model.device.type, enabled=False):
             vectors[batch] = model.embed(**on_device).cpu()[: len(batch)]
     return vectors
@@ -148,21 +110,3 @@ def embed(
 def _filled(inputs: Tensors, pairs: int, tokens: int) -> Tensors:
     names = dict.fromkeys(inputs, ("pairs", "tokens"))
     return fill_up(inputs, names, {"pairs": pairs, "tokens": tokens}, {})
-
-
-def _encoder_digest(model: SgdBaselineModel, tokenizer: PreTrainedTokenizerBase) -> str:
-    """A digest of everything that determines embeddings: weights, tokenizer and maximum length."""
-    tokenizer_json: dict[str, Any] = json.loads(tokenizer.backend_tokenizer.to_str())
-    for call_setting in ("truncation", "padding"):  # they change from call to call
-        tokenizer_json.pop(call_setting, None)
-    text = json.dumps([weights_digest(model.schema_encoder), tokenizer_json, _LONGEST])
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _read(file: Path, service: ServiceElements) -> torch.Tensor | None:
-    """The embeddings of a service from the cache; None if they have to be computed."""
-    try:
-        vectors = load_file(file)["embeddings"]
-    except (OSError, SafetensorError, KeyError):  # the file is missing or damaged
-        return None
-    return vectors if len(vectors) == len(service.pairs) else None

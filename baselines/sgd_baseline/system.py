@@ -7,27 +7,23 @@ of a turn, under all schema variants. Source: Rastogi et al. 2020 (arXiv 1909.05
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
-from pathlib import Path
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
-import msgspec
 import torch
-from accelerate import Accelerator
 from datasets import Dataset
-from transformers import AutoConfig, AutoModel, PreTrainedModel
+from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedTokenizerBase
 
+from sgdx_dataset.io.progress import advance
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT
 from sgdx_eval.predictions import prediction_row
 
 from ..batching import Ints
-from ..data.rows import visible
-from ..encoders import check_positions
-from ..settings import Settings, SgdOptions, SgdSettings
-from ..system import Predictions, Row
-from ..task import Evaluation, Provenance, Run, Task, score_dev
-from ..trained import EncoderTracker, predict_in_chunks, with_steps
+from ..encoders import check_positions, corpus_texts, load_encoder, tiny_encoder
+from ..system import Row
+from ..tracker import Tracker, answer_batches, start_from_tracker
 from ..xla import in_few_shapes, is_xla, on_host, power
+from . import settings as own
 from .data import (
     ACTIVE,
     IS_DONTCARE,
@@ -41,36 +37,15 @@ from .data import (
     accumulate,
     by_text,
     by_turn,
-    filled,
     read_frames,
     read_labels,
 )
-from .elements import ElementTable, default_cache, embeddings
+from .elements import ElementTable, Pair, embed
 from .modeling import CLS, ENCODER_INPUTS, SgdBaselineConfig, SgdBaselineModel
 
 # With this, AutoModel uses the project's classes instead of the copied code beside the weights.
 AutoConfig.register(SgdBaselineConfig.model_type, SgdBaselineConfig, exist_ok=True)
 AutoModel.register(SgdBaselineConfig, SgdBaselineModel, exist_ok=True)
-
-
-class SgdProvenance(Provenance, frozen=True, kw_only=True):
-    """Provenance of a model, stored in its ``config.json`` under ``sgdx``."""
-
-    max_turn: int  # most tokens of a turn
-
-
-def new_model(
-    encoder: PreTrainedModel, provenance: SgdProvenance, dropout: float = 0.1
-) -> SgdBaselineModel:
-    """Create a model of a trainable and a frozen copy of an encoder, and random heads."""
-    check_positions(encoder, provenance.max_turn, "max_turn")
-    torch.manual_seed(provenance.seed)
-    model = SgdBaselineModel(SgdBaselineConfig(encoder=encoder.config, dropout=dropout))
-    for head in model.heads.values():
-        head.reset()  # type: ignore[operator]
-    for copy in (model.encoder, model.schema_encoder):
-        copy.load_state_dict(encoder.state_dict())
-    return model
 
 
 Spot = tuple[int, int, int]  # index of a free-form slot in the batch, first and last token
@@ -81,9 +56,8 @@ def predict_batch(
     model: SgdBaselineModel, examples: TurnExamples, indices: Ints
 ) -> list[list[Change]]:
     """Predict the changes that the frames of some examples make."""
-    cpu_batch, questions = examples.batch(indices.tolist())
-    fill = partial(filled, elements=len(examples.vectors))
-    cpu_batch = in_few_shapes(cpu_batch, examples.turns.limit, fill, model.device)
+    cpu_batch, questions = examples.questions(indices)
+    cpu_batch = in_few_shapes(cpu_batch, examples.turns.limit, examples.fill, model.device)
     batch = {name: tensor.to(model.device) for name, tensor in cpu_batch.items()}
     pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
     outputs = on_host(model.run_heads(pooled, batch), model.device)
@@ -198,22 +172,44 @@ def prediction_rows(examples: TurnExamples, changes: list[Change]) -> Iterator[R
         yield prediction_row(frame, change.active_intent, sorted(change.requested_slots), in_lists)
 
 
-class SgdTracker(EncoderTracker[SgdBaselineModel, SgdProvenance, SgdOptions, SgdSettings]):
+class SgdTracker(Tracker, SgdBaselineModel):
     """Predicts the changes that turns make to states, and adds them up."""
 
     NAME: ClassVar[str] = "sgd_baseline"
     READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema")
-    OPTIONS: ClassVar[type[SgdOptions]] = SgdOptions
-    SETTINGS: ClassVar[type[Settings]] = SgdSettings
-    MODEL: ClassVar[type[SgdBaselineModel]] = SgdBaselineModel
-    PROVENANCE: ClassVar[type[SgdProvenance]] = SgdProvenance
+    PLAIN: ClassVar[type[PreTrainedModel]] = SgdBaselineModel
+    Settings: ClassVar[type[own.Settings]] = own.Settings
+    Seen: ClassVar[type[own.Seen]] = own.Seen
+    tokenizer: PreTrainedTokenizerBase
+    seen: own.Seen
+    settings: own.Settings
 
     @classmethod
-    def load(cls, model: str, options: SgdOptions, accelerator: Accelerator) -> Self:
-        """Load a trained model from a folder or the Hub."""
-        tracker = super().load(model, options, accelerator)
-        tracker.model.schema_encoder.requires_grad_(False)  # loading makes it trainable
-        return tracker
+    def tiny(cls, rows: Dataset, settings: own.Settings) -> Sequence[Any]:
+        """A small BERT and its tokenizer."""
+        return tiny_encoder(corpus_texts(rows), hidden=128, seed=settings.seed)
+
+    @classmethod
+    def start(cls, settings: own.Settings) -> Self:
+        """A trained SGD baseline, or a trainable and a frozen encoder with random heads."""
+        seen = own.Seen.of(settings)
+        if (trained := start_from_tracker(cls, settings)) is not None:
+            return cls.of(trained, trained.tokenizer, seen)
+        encoder, tokenizer = load_encoder(settings.model, settings.attention_dropout)
+        check_positions(encoder, seen.max_turn, "max_turn")
+        torch.manual_seed(settings.seed)
+        model = cls(SgdBaselineConfig(encoder=encoder.config, dropout=settings.dropout))
+        for head in model.heads.values():
+            head.reset()  # type: ignore[operator]
+        for copy in (model.encoder, model.schema_encoder):
+            copy.load_state_dict(encoder.state_dict())
+        return cls.of(model, tokenizer, seen)
+
+    @classmethod
+    def of(cls, model: Any, tokenizer: Any, seen: Any, **options: Any) -> Self:
+        """A model with what it needs besides."""
+        model.schema_encoder.requires_grad_(False)  # loading makes it trainable
+        return super().of(model, tokenizer, seen, **options)
 
     def describe(self) -> Row:
         """The model's digest and provenance, what it reads, and what it predicts."""
@@ -223,70 +219,42 @@ class SgdTracker(EncoderTracker[SgdBaselineModel, SgdProvenance, SgdOptions, Sgd
             "reads": "the system's last utterance and the user's, and no dialogue act",
         }
 
-    def predict(self, rows: Dataset, chunks: Path) -> Predictions:
-        """Predict all variants together; each distinct turn is encoded once."""
-        examples = self.read(rows)
-        predicted = self.track(self.model, examples, chunks)
-        counts = {
-            "frames": len(predicted),
-            "turns": len(examples.groups),
-            "cut": examples.turns.cut,
-        }
-        return Predictions(predicted, counts)
+    def examples(self, rows: Dataset) -> TurnExamples:
+        """The turns of dialogues with their labels."""
+        return self.read(rows, labelled=True)
 
     def read(self, rows: Dataset, *, labelled: bool = False) -> TurnExamples:
         """Read frame rows: distinct turns for prediction, those of each dialogue with labels."""
         frames = read_frames(rows)
-        turns = TokenizedTurns(frames.texts, self.tokenizer, self.provenance.max_turn)
+        turns = TokenizedTurns(frames.texts, self.tokenizer, self.seen.max_turn)
         table = ElementTable(frames.schemas)
         labels = read_labels(rows, frames, table, turns) if labelled else None
         groups = by_turn(frames) if labelled else by_text(frames)
-        return TurnExamples(frames, groups, turns, table, self._embeddings(table), labels)
+        return TurnExamples(frames, groups, turns, table, self._embeddings(table.pairs), labels)
 
-    def _embeddings(self, table: ElementTable) -> torch.Tensor:
-        """The embeddings of a table's sentence pairs; the first process fills the cache."""
-        cache = Path(self.options.cache) if self.options.cache else default_cache()
-        with self.accelerator.main_process_first():
-            return embeddings(table, self.model, self.tokenizer, cache)
+    @cached_property
+    def _embedded(self) -> dict[Pair, torch.Tensor]:
+        """The embeddings of the sentence pairs so far, whose encoder never changes."""
+        return {}
 
-    def track(self, model: SgdBaselineModel, examples: TurnExamples, chunks: Path) -> list[Row]:
-        """The prediction row of each frame of examples, the same in every process."""
-        results: list[Any] = predict_in_chunks(
-            self.accelerator,
-            examples.lengths,
-            self.options,
-            lambda batch: predict_batch(model, examples, batch),
-            chunks,
-        )
+    def _embeddings(self, pairs: Sequence[Pair]) -> torch.Tensor:
+        """The embeddings of sentence pairs [pairs, hidden]."""
+        new = [pair for pair in pairs if pair not in self._embedded]
+        self._embedded.update(zip(new, embed(new, self, self.tokenizer)))
+        return torch.stack([self._embedded[pair] for pair in pairs])
+
+    def track(self, rows: Dataset) -> Iterator[Row]:
+        """Predict all variants together; each distinct turn is encoded once."""
+        examples = self.read(rows)
+        self.counts.update(turns=len(examples.groups), cut_turns=examples.turns.cut)
+
+        def answer(batch: Ints) -> list[list[Change]]:
+            changes = predict_batch(self, examples, batch)
+            advance(sum(map(len, changes)))
+            return changes
+
+        answers = answer_batches(examples.lengths, self.options, answer)
         changes: dict[int, Change] = {}
-        for group, of_group in zip(examples.groups, results):
-            changes |= zip(group.tolist(), msgspec.convert(of_group, list[Change]))
-        in_order = [changes[index] for index in range(len(examples.frames))]
-        return list(prediction_rows(examples, in_order))
-
-    @classmethod
-    def task(cls, run: Run[SgdSettings], name: str) -> Task:
-        """Build the task of fine-tuning the model."""
-        settings = run.settings
-        options = SgdOptions(batch_size=settings.prediction_turns)
-        provenance = run.provenance.extended(SgdProvenance, max_turn=settings.max_turn)
-
-        def new(encoder: PreTrainedModel, _: object) -> SgdBaselineModel:
-            return new_model(encoder, provenance, settings.dropout)
-
-        tracker = cls.initial(run, options, provenance, new, hidden=128)
-        examples = tracker.read(run.rows, labelled=True)
-        inputs = tracker.read(visible(run.dev, cls))  # once for all evaluations
-
-        def collate(indices: Ints) -> Tensors:
-            return examples.training_batch(indices.tolist())
-
-        def evaluate(model: Any) -> Evaluation:
-            return Evaluation(score_dev(run, lambda chunks: tracker.track(model, inputs, chunks)))
-
-        counts = examples.labels.counts if examples.labels is not None else {}
-        facts = {"turns": len(examples.groups), "cut": examples.turns.cut, "labels": counts}
-        settings = with_steps(run.settings, examples.lengths, run.accelerator.num_processes)
-        fill = partial(filled, elements=len(examples.vectors))
-        parts = (tracker.model, settings, examples.lengths, collate, evaluate, tracker.save, facts)
-        return Task(*parts, fill=fill)
+        for group, of_group in zip(examples.groups, answers):
+            changes |= zip(group.tolist(), of_group)
+        return prediction_rows(examples, [changes[index] for index in range(len(rows))])

@@ -6,30 +6,26 @@ The rules combine the answers into the state. Source: Ruan et al. 2020 (arXiv 20
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import msgspec
-import torch
-from accelerate import Accelerator
 from datasets import Dataset
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+from torch import nn
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import NONE_INTENT
 
-from ..batching import Ints
 from ..checkpoint import weights_digest
-from ..settings import PARTS, Part, Settings, SgpOptions, SgpSettings
-from ..system import Predictions, Row, Tracker, TrainableSystem
-from ..task import Provenance, Run, Task
-from ..trained import answer_batches, predict_dialogues
-from .data import Questions, Sequences
+from ..data.dialogues import prediction_rows, read_dialogues
+from ..provenance import Provenance
+from ..system import Row, System
+from . import settings as own
 from .questions import Question, combine_questions, intent_question
 from .rules import (
     Answer,
@@ -38,49 +34,44 @@ from .rules import (
     Queries,
     Scored,
     Submodels,
-    decode,
     track_dialogues,
 )
-from .training import READS, SubModel, ask, load_part, training_task
+from .settings import PARTS, Part
+from .training import READS, SUBMODELS, SgpPart
 
 # What a header says of all submodels together: which words they were trained on.
 _WORDS = ("train", "augment", "schemas", "overlaps", "oracle")
 
 
-@dataclass(frozen=True)
-class SgpTracker(Tracker, TrainableSystem[SgpOptions, SgpSettings]):
-    """Predicts states with four submodels and rules.
-
-    Attributes:
-        parts: The submodels by name, on the accelerator's device.
-        options: Options of prediction.
-        accelerator: The processes and the device.
-    """
+class SgpTracker(System, nn.Module):
+    """Predicts states with four submodels and rules."""
 
     NAME: ClassVar[str] = "sgp_dst"
     READS: ClassVar[tuple[str, ...]] = READS
-    OPTIONS: ClassVar[type[SgpOptions]] = SgpOptions
-    SETTINGS: ClassVar[type[Settings]] = SgpSettings
+    Options: ClassVar[type[own.Options]] = own.Options
+    Settings: ClassVar[type[own.Settings]] = own.Settings
+    PARTS: ClassVar[dict[Part, type[SgpPart]]] = SUBMODELS
 
-    parts: Mapping[Part, SubModel]
-    options: SgpOptions
-    accelerator: Accelerator
+    def __init__(self, parts: dict[Part, SgpPart], options: own.Options) -> None:
+        super().__init__()
+        self.parts: Any = nn.ModuleDict(dict(parts))
+        self.options = options
 
     @classmethod
-    def load(cls, model: str, options: SgpOptions, accelerator: Accelerator) -> Self:
+    def from_pretrained(cls, name: str | Path, **options: Any) -> Self:
         """Load the four submodels from the subfolders of a run folder or a repository."""
-        folder = Path(model)
+        folder = Path(name)
         if not folder.is_dir():
             try:
-                folder = Path(snapshot_download(model))
+                folder = Path(snapshot_download(str(name)))
             except (OSError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError) as error:
-                raise SgdxError(f"{model}: no such folder or repository: {error!s}") from None
-        parts = {part: load_part(folder / part, accelerator.device) for part in PARTS}
-        return cls(parts, options, accelerator)
+                raise SgdxError(f"{name}: no such folder or repository: {error!s}") from None
+        parts = {p: of.from_pretrained(folder / p, **options) for p, of in SUBMODELS.items()}
+        return cls(parts, own.Options(**options))
 
     def describe(self) -> Row:
         """The digest and provenance of the submodels, of each one and of all together."""
-        provenances = {part: self.parts[part].provenance for part in PARTS}
+        provenances = {part: self.parts[part].seen for part in PARTS}
         together: Provenance = provenances[PARTS[0]]
         for provenance in provenances.values():
             together = provenance.continued_from(together)
@@ -93,14 +84,14 @@ class SgpTracker(Tracker, TrainableSystem[SgpOptions, SgpSettings]):
 
     @cached_property  # four encoders are hashed, and the header and the chunks need it
     def _weights(self) -> str:
-        digests = [weights_digest(self.parts[part].model) for part in PARTS]
+        digests = [weights_digest(self.parts[part]) for part in PARTS]
         return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
-    def predict(self, rows: Dataset, chunks: Path) -> Predictions:
-        """Predict turn by turn, for all dialogues of a chunk together."""
-        track = partial(track_dialogues, self.submodels())
-        predicted = predict_dialogues(self.accelerator, rows, self.options, track, chunks)
-        return Predictions(predicted, {})
+    def track(self, rows: Dataset) -> list[Row]:
+        """Predict turn by turn, for all dialogues together."""
+        dialogues = list(read_dialogues(rows))
+        pairs = zip(dialogues, track_dialogues(self.submodels(), dialogues), strict=True)
+        return [row for pair in pairs for row in prediction_rows(*pair)]
 
     def submodels(self) -> Submodels:
         """The submodels as functions, for tracking."""
@@ -108,7 +99,7 @@ class SgpTracker(Tracker, TrainableSystem[SgpOptions, SgpSettings]):
 
     def _intents(self, queries: Queries) -> list[str]:
         """The most likely intent of each frame."""
-        answers = self.ask("intent", [intent_question(*query) for query in queries])
+        answers = self.parts["intent"].answers([intent_question(*query) for query in queries])
         return [
             [*query.frame.schema.intents_by_name, NONE_INTENT][answer.number]
             for query, answer in zip(queries, answers)
@@ -142,30 +133,22 @@ class SgpTracker(Tracker, TrainableSystem[SgpOptions, SgpSettings]):
 
         return probabilities
 
-    def ask(self, part: Part, questions: Sequence[Question]) -> list[Answer]:
-        """Answer questions with a submodel, in large batches of similar length."""
-        sub = self.parts[part]
-        sequences = Sequences(Questions(questions), sub.vocabulary, sub.provenance.max_tokens)
-        return answer_batches(sequences.lengths, self.options, partial(_answer, sub, sequences))
-
     def ask_each(self, part: Part, lists: Sequence[Sequence[Question]]) -> list[list[Answer]]:
         """Answer several lists of questions; returns the answers to each list."""
-        answers = iter(self.ask(part, list(chain.from_iterable(lists))))
+        answers = iter(self.parts[part].answers(list(chain.from_iterable(lists))))
         return [list(islice(answers, len(questions))) for questions in lists]
 
     @classmethod
     def dev(cls, rows: Dataset, count: int) -> Dataset:
-        """Return all rows, as a submodel is scored on ``count`` examples made from all of dev."""
+        """All rows, of which each submodel takes its own."""
         return rows
 
     @classmethod
-    def task(cls, run: Run[SgpSettings], name: str) -> Task:
-        """Build the training task of one submodel."""
-        part: Any = name
-        return training_task(run, part)
+    def tiny(cls, rows: Dataset, settings: own.Settings) -> Sequence[Any]:
+        """The small encoder that all submodels start from."""
+        return SgpPart.tiny(rows, settings)
 
-
-@torch.no_grad()
-def _answer(sub: SubModel, sequences: Sequences, batch: Ints) -> list[Answer]:
-    """Answer one batch of questions, given by their indices."""
-    return decode(ask(sub.model, sequences, batch), sequences, batch)
+    @classmethod
+    def example(cls, repository: str, settings: Row) -> str:
+        """Python code for the card that asks a submodel without this package."""
+        return SgpPart.example(repository, settings)

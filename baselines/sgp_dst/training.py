@@ -1,18 +1,17 @@
-"""The training task of one submodel: its examples, epochs and batches, and its score on dev."""
+"""The submodels as trackers of their own: how each is trained, asked and scored on dev."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
 import torch
-from accelerate import Accelerator
+from accelerate import PartialState
+from accelerate.utils import reduce
 from datasets import Dataset
 from numpy.typing import NDArray
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -22,13 +21,10 @@ from sgdx_dataset.tracker_inputs import SYSTEM_ACTS, training_columns
 
 from ..batching import Ints, by_length
 from ..data.dialogues import read_dialogues
-from ..encoders import check_positions
-from ..loop import last_checkpoint
-from ..settings import Part, PartSettings, SgpSettings
-from ..system import read_provenance
-from ..task import Evaluation, Provenance, Run, Task
-from ..trained import TrainedModel, load_trained, pretrained_encoder
+from ..encoders import check_positions, corpus_texts, load_encoder, tiny_encoder
+from ..tracker import Evaluation, Examples, Predict, Tracker, answer_batches
 from ..xla import in_few_shapes, on_host
+from . import settings as own
 from .data import (
     EASY,
     EXAMPLES,
@@ -43,61 +39,9 @@ from .data import (
     filled,
 )
 from .modeling import Answers, CombineModel, CopyModel, IntentModel
-from .questions import FEATURES
+from .questions import FEATURES, Question
 from .rules import COPY, CROSS, REQUESTED, SPAN, VALUE, Answer, decode
-
-MODELS: dict[Part, type[IntentModel] | type[CombineModel] | type[CopyModel]] = {
-    "intent": IntentModel,
-    "combine": CombineModel,
-    "copy": CopyModel,
-    "cross": CopyModel,
-}
-
-
-class SgpProvenance(Provenance, frozen=True, kw_only=True):
-    """Provenance of a submodel, stored in its ``config.json`` under ``sgdx``."""
-
-    part: Part
-    max_tokens: int  # of a sequence
-    model: str  # name or folder of the pretrained encoder
-
-
-@dataclass(frozen=True)
-class SubModel(TrainedModel[PreTrainedModel, SgpProvenance]):
-    """A submodel with its tokenizer and its provenance."""
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The tokenizer, with the tokens of the texts that it has read so far."""
-        return Vocabulary(self.tokenizer)
-
-
-def new_part(
-    encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, provenance: SgpProvenance
-) -> SubModel:
-    """Create a submodel of a pretrained encoder and random heads."""
-    check_positions(encoder, provenance.max_tokens, "max_tokens")
-    torch.manual_seed(provenance.seed)
-    model_class: Any = MODELS[provenance.part]
-    config = model_class.config_class(encoder=encoder.config.to_dict(), features=FEATURES)
-    model = model_class(config)
-    model.use_encoder(encoder)
-    return SubModel(model, tokenizer, provenance)
-
-
-def load_part(folder: Path, device: torch.device) -> SubModel:
-    """Load a submodel that was trained, without running code from its folder."""
-    part = read_provenance(str(folder), SgpProvenance).part
-    return SubModel(*load_trained(str(folder), MODELS[part], SgpProvenance, device))
-
-
-def ask(model: Any, sequences: Sequences, indices: Ints) -> Answers:
-    """What a submodel answers to a batch of questions."""
-    batch = in_few_shapes(sequences.batch(indices), sequences.limit, filled, model.device)
-    answers = model(**{name: tensor.to(model.device) for name, tensor in batch.items()})
-    on_cpu = on_host(answers, model.device)
-    return Answers(**{name: tensor[: len(indices)] for name, tensor in on_cpu.items()})
-
+from .settings import Part, PartSettings
 
 Decision = tuple[str | int, ...]
 _TOKENS = 16384  # maximum number of tokens in a batch when dev is scored
@@ -150,28 +94,24 @@ def right_decisions(part: Part, labels: list[int]) -> set[Decision]:
 
 @torch.no_grad()
 def decision_f1(
-    part: Part,
-    model: PreTrainedModel,
-    data: Any,
-    sample: tuple[Ints, NDArray[np.float64]],
-    accelerator: Accelerator,
+    model: SgpPart, data: TrainingData, sample: tuple[Ints, NDArray[np.float64]]
 ) -> float:
     """F1 of the decisions that the rules would take; for ``intent`` it is the accuracy."""
     # All processes must call this together.
-    examples, weights = sample
+    (examples, weights), state, part = sample, PartialState(), model.PART
     batches = by_length(data.sequences.lengths[examples], max(1, len(examples)), _TOKENS)
     # Sums of weights over decisions: taken and right, taken, and due.
     counts = torch.zeros(3, dtype=torch.float64)
-    for positions in batches[accelerator.process_index :: accelerator.num_processes]:
+    for positions in batches[state.process_index :: state.num_processes]:
         indices = examples[positions]
-        answers = decode(ask(model, data.sequences, indices), data.sequences, indices)
+        answers = model.answer(data.sequences, indices)
         for index, weight, answer in zip(indices.tolist(), weights[positions].tolist(), answers):
             taken = decisions(part, answer, data.sequences.is_categorical(index))
             right = right_decisions(part, data.labels[index].tolist())
             sizes = (len(taken & right), len(taken), len(right))
             counts += weight * torch.tensor(sizes, dtype=torch.float64)
-    # Some devices have no float64.
-    right, taken, due = accelerator.reduce(counts.float().to(accelerator.device), "sum").tolist()
+    counts = counts.float().to(model.device)  # some devices have no float64
+    right, taken, due = (reduce(counts) if state.num_processes > 1 else counts).tolist()
     return float(2 * right / (taken + due)) if right else 0.0
 
 
@@ -212,22 +152,37 @@ def epoch_examples(kinds: NDArray[np.int8], settings: PartSettings, seed: int, e
     return np.sort(np.concatenate([positive, system, hard, easy]))
 
 
-class TrainingData:
-    """Examples of a submodel as tokens, with labels."""
+class TrainingData(Examples):
+    """Examples of a submodel as tokens, with labels, in the order in which they are learnt."""
 
-    def __init__(self, examples: ExampleColumns, sub: SubModel) -> None:
-        self.labels, self.kinds = examples.labels, examples.kinds
-        self.sequences = Sequences(examples.questions, sub.vocabulary, sub.provenance.max_tokens)
+    def __init__(self, examples: Iterable[Example], sub: SgpPart, seed: int | None = None) -> None:
+        """Make tokens of examples; with a seed those of all epochs are drawn of them."""
+        columns = ExampleColumns(examples)
+        self.labels, self.kinds = columns.labels, columns.kinds
+        self.sequences = Sequences(columns.questions, sub.vocabulary, sub.seen.max_tokens)
         # Whether the first two labels are a span of characters.
-        self.spans = sub.provenance.part == "combine"
-        self.missed = 0  # spans that begin or end inside a token or were cut, and count as no span
+        self.spans = sub.PART == "combine"
+        missed = 0  # spans that begin or end inside a token or were cut, and count as no span
         if self.spans:
             with_span = np.flatnonzero(self.labels[:, 0] >= 0).tolist()
-            self.missed = sum(self._labelled_tokens(index) is None for index in with_span)
+            missed = sum(self._labelled_tokens(index) is None for index in with_span)
+        self.order = np.arange(len(self.kinds))
+        if seed is not None:
+            of = sub.part_settings
+            epochs = (epoch_examples(self.kinds, of, seed, number) for number in range(of.epochs))
+            self.order = np.concatenate([*epochs])
+            if not len(self.order):
+                raise SgdxError(
+                    f"{sub.PART}: found no examples in train, expected some to learn from"
+                )
+        self.lengths = self.sequences.lengths[self.order]
+        counts = {"of_all_epochs": len(self.order), "cut": self.sequences.cut}
+        self.facts = {"examples": counts | {"missed_spans": missed}}
 
     def batch(self, indices: Ints) -> Batch:
         """Make a batch, with ``labels`` [examples, labels]."""
         # A span is its first and last token; if there is none, both are the token ``null``.
+        indices = self.order[indices]
         labels = self.labels[indices]
         if self.spans:
             labels = labels.copy()
@@ -241,73 +196,134 @@ class TrainingData:
         start, end = self.labels[index, :2].tolist()
         return self.sequences.tokens(index, start, end) if start >= 0 else None
 
-
-def dev_examples(part: Part, rows: Dataset) -> Iterator[Example]:
-    """Examples of the questions of prediction alone, from frame rows with gold states."""
-    for dialogue in read_dialogues(rows):
-        yield from EXAMPLES[part](dialogue)
+    def fill(self, batch: Batch, rows: int, width: int) -> Batch:
+        """Fill a batch up to sequences of a number of tokens."""
+        return filled(batch, rows, width)
 
 
-def training_examples(part: Part, rows: Dataset) -> Iterator[Example]:
-    """All examples that a submodel is trained on, from frame rows with gold states."""
-    for dialogue in read_dialogues(rows):
-        yield from EXAMPLES[part](dialogue)
-        if part in MORE_EXAMPLES:
-            yield from MORE_EXAMPLES[part](dialogue)
+class SgpPart(Tracker):
+    """A submodel: it answers questions about frames, of which the rules make states."""
+
+    NAME: ClassVar[str] = "sgp_dst"
+    PART: ClassVar[Part]
+    READS: ClassVar[tuple[str, ...]] = READS
+    MEASURE: ClassVar[str] = "dev_decision_f1"
+    Options: ClassVar[type[own.Options]] = own.Options
+    Settings: ClassVar[type[own.Settings]] = own.Settings
+    Seen: ClassVar[type[own.Seen]] = own.Seen
+    tokenizer: PreTrainedTokenizerBase
+    seen: own.Seen
+    settings: own.Settings
+    _dev: Any = None  # examples of dev, read once for all evaluations
+
+    @classmethod
+    def tiny(cls, rows: Dataset, settings: own.Settings) -> Sequence[Any]:
+        """A small BERT and its tokenizer, which knows the fixed words of the prompts."""
+        return tiny_encoder([*corpus_texts(rows), _WORDS], seed=settings.seed)
+
+    @classmethod
+    def start(cls, settings: own.Settings) -> Self:
+        """A submodel of a pretrained encoder and random heads."""
+        limit = getattr(settings.parts, cls.PART).max_tokens
+        seen = own.Seen.of(settings, part=cls.PART, max_tokens=limit)
+        encoder, tokenizer = load_encoder(settings.model, settings.attention_dropout)
+        check_positions(encoder, limit, "max_tokens")
+        torch.manual_seed(settings.seed)
+        make: Any = cls
+        model = make(cls.config_class(encoder=encoder.config.to_dict(), features=FEATURES))  # type: ignore[misc]
+        model.use_encoder(encoder)
+        return cls.of(model, tokenizer, seen)
+
+    @property
+    def part_settings(self) -> PartSettings:
+        """What the recipe says of this submodel."""
+        of_part: PartSettings = getattr(self.settings.parts, self.PART)
+        return of_part
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The tokenizer, with the tokens of the texts that it has read so far."""
+        return Vocabulary(self.tokenizer)
+
+    def examples(self, rows: Dataset) -> TrainingData:
+        """All examples of the submodel, from frame rows with gold states."""
+
+        def made() -> Iterator[Example]:
+            for dialogue in read_dialogues(rows):
+                yield from EXAMPLES[self.PART](dialogue)
+                if self.PART in MORE_EXAMPLES:
+                    yield from MORE_EXAMPLES[self.PART](dialogue)
+
+        return TrainingData(made(), self, self.settings.seed)
+
+    def planned(self, lengths: Ints, processes: int) -> own.Settings:
+        """The recipe with the number of steps and the warm-up of this submodel."""
+        of_epochs = -(-len(lengths) // self.settings.batch_size)
+        limits = (self.settings.steps, self.part_settings.steps)
+        steps = min([of_epochs, *(limit for limit in limits if limit is not None)])
+        warmup = self.part_settings.warmup
+        return msgspec.structs.replace(self.settings, steps=steps, warmup=warmup)
+
+    @classmethod
+    def dev(cls, rows: Dataset, count: int) -> Dataset:
+        """All rows, as a submodel is scored on ``count`` examples made from all of dev."""
+        return rows
+
+    def score(self, dev: Dataset, predict: Predict) -> Evaluation:
+        """F1 of the decisions that the rules would take by its answers about dev."""
+        if self._dev is None:
+            dialogues = read_dialogues(training_columns(dev, READS))
+            made = (e for dialogue in dialogues for e in EXAMPLES[self.PART](dialogue))
+            data = TrainingData(made, self)
+            self._dev = data, stratified(data.kinds, self.settings.evaluate_frames)
+        return Evaluation(decision_f1(self, *self._dev))
+
+    def answers(self, questions: Sequence[Question]) -> list[Answer]:
+        """Answer questions, in large batches of similar length."""
+        sequences = Sequences(Questions(questions), self.vocabulary, self.seen.max_tokens)
+        return answer_batches(sequences.lengths, self.options, partial(self.answer, sequences))
+
+    @torch.no_grad()
+    def answer(self, sequences: Sequences, indices: Ints) -> list[Answer]:
+        """Answer one batch of questions, given by their indices."""
+        batch = in_few_shapes(sequences.batch(indices), sequences.limit, filled, self.device)
+        answers = self(**{name: tensor.to(self.device) for name, tensor in batch.items()})
+        on_cpu = on_host(answers, self.device)
+        whole = Answers(**{name: tensor[: len(indices)] for name, tensor in on_cpu.items()})
+        return decode(whole, sequences, indices)
 
 
-def training_task(run: Run[SgpSettings], part: Part) -> Task:
-    """Build the training task of a submodel."""
-    settings = run.settings
-    submodel_settings: PartSettings = getattr(settings.parts, part)
-    sub = _initial_submodel(run, part, submodel_settings)
-    data = TrainingData(ExampleColumns(training_examples(part, run.rows)), sub)
-    epochs = range(submodel_settings.epochs)
-    drawn = [epoch_examples(data.kinds, submodel_settings, settings.seed, n) for n in epochs]
-    order = np.concatenate(drawn)
-    if not len(order):
-        raise SgdxError(f"{part}: found no examples in train, expected some to learn from")
-    dev = TrainingData(ExampleColumns(dev_examples(part, training_columns(run.dev, READS))), sub)
-    sample = stratified(dev.kinds, settings.evaluate_frames)
+class Intent(SgpPart, IntentModel):
+    """The submodel that predicts the active intent."""
 
-    counts = {
-        "of_all_epochs": len(order),
-        "cut": data.sequences.cut,
-        "missed_spans": data.missed,
-    }
-    return Task(
-        sub.model,
-        part_settings(settings, submodel_settings, len(order)),
-        data.sequences.lengths[order],
-        lambda indices: data.batch(order[indices]),
-        lambda model: Evaluation(decision_f1(part, model, dev, sample, run.accelerator)),
-        sub.save,
-        {"examples": counts},
-        "dev_decision_f1",
-        fill=filled,
-    )
+    PART: ClassVar[Part] = "intent"
+    PLAIN: ClassVar[type[PreTrainedModel]] = IntentModel
 
 
-def part_settings(
-    settings: SgpSettings, submodel_settings: PartSettings, count: int
-) -> SgpSettings:
-    """The recipe with the number of steps and the warm-up of a submodel."""
-    epoch_steps = -(-count // settings.batch_size)
-    limits = [limit for limit in (settings.steps, submodel_settings.steps) if limit is not None]
-    steps = min([epoch_steps, *limits])
-    return msgspec.structs.replace(settings, steps=steps, warmup=submodel_settings.warmup)
+class Combine(SgpPart, CombineModel):
+    """The submodel that finds values in the user's words."""
+
+    PART: ClassVar[Part] = "combine"
+    PLAIN: ClassVar[type[PreTrainedModel]] = CombineModel
 
 
-def _initial_submodel(
-    run: Run[SgpSettings], part: Part, submodel_settings: PartSettings
-) -> SubModel:
-    """The submodel that training starts from: the last checkpoint, or the recipe's encoder."""
-    if checkpoint := last_checkpoint(run, part):
-        return load_part(checkpoint, run.accelerator.device)
-    provenance = run.provenance.extended(
-        SgpProvenance,
-        part=part,
-        max_tokens=submodel_settings.max_tokens,
-        model=run.settings.model,
-    )
-    return new_part(*pretrained_encoder(run, [_WORDS]), provenance)
+class Copy(SgpPart, CopyModel):
+    """The submodel that copies values that the system gave."""
+
+    PART: ClassVar[Part] = "copy"
+    PLAIN: ClassVar[type[PreTrainedModel]] = CopyModel
+
+
+class Cross(SgpPart, CopyModel):
+    """The submodel that copies values of other services."""
+
+    PART: ClassVar[Part] = "cross"
+    PLAIN: ClassVar[type[PreTrainedModel]] = CopyModel
+
+
+SUBMODELS: dict[Part, type[SgpPart]] = {
+    "intent": Intent,
+    "combine": Combine,
+    "copy": Copy,
+    "cross": Cross,
+}

@@ -19,8 +19,9 @@ from sgsacc_metric.rows import Action, Turn
 
 from ..batching import Ints
 from ..copies import Templates, derived, from_templates
-from ..settings import InputName
-from ..t5dst.data import padded, special_tokens, with_targets
+from ..t5dst.data import filled, padded, special_tokens, with_targets
+from ..tracker import Examples
+from .settings import InputName
 
 TurnToInput = Callable[[Turn], str]
 
@@ -133,7 +134,7 @@ def read_turns(rows: Dataset, original: bool) -> Iterator[Turn]:
         )
 
 
-class UtteranceExamples:
+class UtteranceExamples(Examples):
     """The tokens of inputs and, for training, of the utterances to generate."""
 
     def __init__(
@@ -152,10 +153,11 @@ class UtteranceExamples:
         self.targets, long_targets = _tokens(tokenizer, utterances, limits[1])
         lengths = np.array([len(ids) for ids in self.inputs], np.int64)
         self.lengths: Ints = lengths[self.input_numbers]  # [examples]
-        self.cut = {"of": len(inputs), "inputs": int(long[self.input_numbers].sum())}
-        self.cut |= {"utterances": int(long_targets.sum())} if utterances else {}
+        cut = {"of": len(inputs), "inputs": int(long[self.input_numbers].sum())}
+        cut |= {"utterances": int(long_targets.sum())} if utterances else {}
+        self.facts = {"cut": cut}
 
-    def batch(self, distinct: Ints) -> dict[str, torch.Tensor]:
+    def prompts(self, distinct: Ints) -> dict[str, torch.Tensor]:
         """``input_ids`` and ``attention_mask`` of distinct inputs [inputs, tokens]."""
         rows = [self.inputs[index] for index in distinct.tolist()]
         ids = padded(rows, self.pad)
@@ -165,10 +167,16 @@ class UtteranceExamples:
             "attention_mask": (torch.arange(ids.shape[1]) < lengths[:, None]).long(),
         }
 
-    def training_batch(self, indices: Ints) -> dict[str, torch.Tensor]:
+    def batch(self, indices: Ints) -> dict[str, torch.Tensor]:
         """A batch with the utterances as ``labels`` [inputs, tokens] and their number of tokens."""
         targets = [self.targets[index] for index in indices.tolist()]
-        return with_targets(self.batch(self.input_numbers[indices]), targets)
+        return with_targets(self.prompts(self.input_numbers[indices]), targets)
+
+    def fill(
+        self, batch: dict[str, torch.Tensor], rows: int, width: int
+    ) -> dict[str, torch.Tensor]:
+        """Fill a batch up to rows and tokens."""
+        return filled(batch, rows, width, self.limits[1])
 
 
 def _tokens(

@@ -8,36 +8,29 @@ Chen, Lin and Byrne 2023 (arXiv 2301.12568) for fine-tuning, and for several rer
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
 import torch
-from accelerate import Accelerator
 from datasets import Dataset
-from transformers import GenerationConfig, PreTrainedModel
+from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.progress import advance
 
 from ..batching import Ints
 from ..copies import Templates, read_templates
 from ..data.rows import evenly_spaced
-from ..data.rows import predict as predict_rows
-from ..settings import BatchOptions, Settings, T2G2Options, T2G2Settings
-from ..system import Generator, Predictions, Row, TrainableSystem, read_provenance
+from ..system import Row
 from ..t5dst.data import filled
-from ..t5dst.model import generate, load_model, save_model, texts_of, wide
-from ..task import Evaluation, Run, Task, predict_dev
-from ..trained import TrainedModel, Weights, predict_in_chunks
-from ..xla import in_few_shapes, is_xla, move, on_host
+from ..t5dst.model import EncoderDecoder, generate, texts_of, tiny_t5, tiny_tokenizer, wide
+from ..tracker import Evaluation, Generator, Predict, answer_batches
+from ..xla import in_few_shapes, is_xla, on_host
+from . import settings as own
 from .data import TurnToInput, UtteranceExamples, input_of, read_turns
-from .model import T2G2Provenance, beam_settings, initial_model
-
-ScoredUtterance = tuple[str, float]  # an utterance, and its mean log-likelihood per token
 
 
 @torch.no_grad()
@@ -77,132 +70,114 @@ def token_likelihoods(
     return likelihoods
 
 
-def generate_all(
-    trained: TrainedModel[PreTrainedModel, T2G2Provenance],
-    examples: UtteranceExamples,
-    options: BatchOptions,
-    accelerator: Accelerator,
-    chunks: Path,
-) -> list[ScoredUtterance]:
-    """Generate an utterance for every example; equal inputs are read once."""
-    model = trained.model
-    settings = beam_settings(model, trained.provenance)
-    lengths = np.array([len(ids) for ids in examples.inputs], np.int64) * settings.num_beams
-
-    def generate_batch(batch: Ints) -> list[ScoredUtterance]:
-        inputs, limit = examples.batch(batch), examples.limits[0]
-        tokens, likelihoods = beam_search(model, inputs, settings, limit)
-        rounded = [round(likelihood, 6) for likelihood in likelihoods.tolist()]
-        texts = [text.strip() for text in texts_of(trained.tokenizer, tokens)]
-        return list(zip(texts, rounded, strict=True))
-
-    distinct = predict_in_chunks(accelerator, lengths, options, generate_batch, chunks)
-    return [(distinct[index][0], distinct[index][1]) for index in examples.input_numbers.tolist()]
-
-
-@dataclass(frozen=True)
-class T2G2Generator(
-    TrainedModel[PreTrainedModel, T2G2Provenance],
-    Generator,
-    TrainableSystem[T2G2Options, T2G2Settings],
-):
+class T2G2Generator(EncoderDecoder, Generator):
     """An encoder-decoder that says what a turn of the system has to say."""
 
     NAME: ClassVar[str] = "t2g2"
     READS: ClassVar[tuple[str, ...]] = ("actions", "intent", "schemas", "original")
-    OPTIONS: ClassVar[type[T2G2Options]] = T2G2Options
-    SETTINGS: ClassVar[type[Settings]] = T2G2Settings
-
+    MEASURE: ClassVar[str] = "dev_bleu"
+    Options: ClassVar[type[own.Options]] = own.Options
+    Settings: ClassVar[type[own.Settings]] = own.Settings
+    Seen: ClassVar[type[own.Seen]] = own.Seen
+    tokenizer: PreTrainedTokenizerBase
+    seen: own.Seen
+    settings: own.Settings
+    options: own.Options
     to_input: TurnToInput  # makes the input of a turn
-    options: T2G2Options
-    accelerator: Accelerator
 
     @classmethod
-    def load(cls, model: str, options: T2G2Options, accelerator: Accelerator) -> Self:
-        """Load a trained generator, whose beams the options may change."""
-        provenance = read_provenance(model, T2G2Provenance)
-        templates = read_templates(Path(options.templates)) if options.templates else None
-        penalty = options.length_penalty
-        if provenance.templates and templates and digest_of(templates) != provenance.templates:
-            raise SgdxError(
-                f"--templates {options.templates}: found others than {model} was trained with, "
-                f"expected those with the SHA-256 {provenance.templates}"
-            )
-        provenance = msgspec.structs.replace(
-            provenance,
-            beams=options.beams or provenance.beams,
-            length_penalty=provenance.length_penalty if penalty is None else penalty,
-        )
-        loaded, tokenizer = load_model(model)
-        move(loaded.eval(), accelerator.device)
-        to_input = input_of(provenance.input, templates)
-        return cls(loaded, tokenizer, provenance, to_input, options, accelerator)
+    def tiny(cls, rows: Dataset, settings: own.Settings) -> Sequence[Any]:
+        """A small T5 and a tokenizer of the inputs and utterances of rows."""
+        folder = settings.templates
+        to_input = input_of(settings.input, read_templates(Path(folder)) if folder else None)
+        inputs = map(to_input, read_turns(rows, settings.input == "t2g2"))
+        tokenizer = tiny_tokenizer([*inputs, *utterances_of(rows)])
+        return tiny_t5(len(tokenizer), settings.seed), tokenizer
 
-    def predict(self, rows: Dataset, chunks: Path) -> Predictions:
-        """Generate for all variants together; each distinct input is read once."""
-        # The ``score`` of a row is the mean log-likelihood per token, the end token included.
-        provenance = self.provenance
-        texts = list(map(self.to_input, read_turns(rows, provenance.input == "t2g2")))
-        limits = (provenance.max_input, provenance.max_target)
-        examples = UtteranceExamples(self.tokenizer, limits, texts)
-        scored = generate_all(self, examples, self.options, self.accelerator, chunks)
-        predicted = [
-            {"turn_id": turn_id, "variant": variant, "utterance": utterance, "score": score}
-            for turn_id, variant, (utterance, score) in zip(
-                rows["turn_id"], rows["variant"], scored, strict=True
+    @classmethod
+    def start(cls, settings: own.Settings) -> Self:
+        """The recipe's encoder-decoder."""
+        folder = settings.templates
+        digest = digest_of(read_templates(Path(folder)) if folder else None)
+        generator = cls.begun(settings, templates=digest)
+        return generator.reading(settings.templates)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, **options: Any) -> Self:  # type: ignore[override]
+        """Load a trained generator, whose beams and templates are among the ``options``."""
+        generator = super().from_pretrained(name, **options)
+        given, seen = generator.options, generator.seen
+        penalty = given.length_penalty
+        generator.seen = msgspec.structs.replace(
+            seen,
+            beams=given.beams or seen.beams,
+            length_penalty=seen.length_penalty if penalty is None else penalty,
+        )
+        return generator.reading(given.templates, str(name))
+
+    def reading(self, folder: str | None, name: str = "") -> Self:
+        """This generator, which reads hand-written templates from a folder if it is to read any."""
+        templates = read_templates(Path(folder)) if folder else None
+        if templates and self.seen.templates and digest_of(templates) != self.seen.templates:
+            raise SgdxError(
+                f"--templates {folder}: found others than {name} was trained with, expected those "
+                f"with the SHA-256 {self.seen.templates}"
             )
-        ]
-        counts = {"turns": len(rows), "unique_inputs": len(examples.inputs), "cut": examples.cut}
-        return Predictions(predicted, counts)
+        self.to_input = input_of(self.seen.input, templates)
+        return self
+
+    def generation(self, *_: Any) -> GenerationConfig:
+        """Settings of ``generate``, with the beams of this generator."""
+        return super().generation(self.seen.beams, self.seen.length_penalty)
+
+    def examples(self, rows: Dataset) -> UtteranceExamples:
+        """The inputs of turns, with their utterances."""
+        return self.read(rows, utterances_of(rows))
+
+    def read(self, rows: Dataset, utterances: Sequence[str] = ()) -> UtteranceExamples:
+        """The inputs of turns as tokens."""
+        texts = list(map(self.to_input, read_turns(rows, self.seen.input == "t2g2")))
+        limits = (self.seen.max_input, self.seen.max_target)
+        return UtteranceExamples(self.tokenizer, limits, texts, utterances)
 
     @classmethod
     def dev(cls, rows: Dataset, count: int) -> Dataset:
         """Select ``count`` evenly spaced turns."""
         return evenly_spaced(rows, count)
 
+    def score(self, dev: Dataset, predict: Predict) -> Evaluation:
+        """BLEU on dev."""
+        return Evaluation(bleu([row["utterance"] for row in predict()], dev["utterance"]))
+
+    def track(self, rows: Dataset) -> Iterator[Row]:
+        """Say every turn of all variants together; each distinct input is read once."""
+        # The ``score`` of a row is the mean log-likelihood per token, the end token included.
+        examples, generation = self.read(rows), self.generation()
+        lengths = np.array([len(ids) for ids in examples.inputs], np.int64)
+
+        def answer(batch: Ints) -> list[tuple[str, float]]:
+            prompts, limit = examples.prompts(batch), examples.limits[0]
+            tokens, likelihoods = beam_search(self, prompts, generation, limit)
+            rounded = [round(likelihood, 6) for likelihood in likelihoods.tolist()]
+            advance(len(batch) * len(rows) // len(lengths))
+            return list(zip(map(str.strip, texts_of(self.tokenizer, tokens)), rounded, strict=True))
+
+        said = answer_batches(lengths * generation.num_beams, self.options, answer)
+        self.counts.update(cut_inputs=examples.facts["cut"]["inputs"])
+        numbers = examples.input_numbers.tolist()
+        for turn_id, variant, number in zip(rows["turn_id"], rows["variant"], numbers, strict=True):
+            utterance, score = said[number]
+            yield {"turn_id": turn_id, "variant": variant, "utterance": utterance, "score": score}
+
     @classmethod
-    def task(cls, run: Run[T2G2Settings], name: str) -> Task:
-        """The single training task, whose model is chosen by BLEU on dev."""
-        settings = run.settings
-        templates = read_templates(Path(settings.templates)) if settings.templates else None
-        to_input = input_of(settings.input, templates)
-        texts = list(map(to_input, read_turns(run.rows, settings.input == "t2g2")))
-        utterances = [text.replace("\n", " ").replace("\t", " ") for text in run.rows["utterance"]]
-        trained = initial_model(run, digest_of(templates), [*texts, *utterances])
-        options = T2G2Options(token_budget=settings.prediction_tokens)
-        generator = cls(*trained, to_input, options, run.accelerator)
-        limits = (settings.max_input, settings.max_target)
-        examples = UtteranceExamples(generator.tokenizer, limits, texts, utterances)
-
-        def evaluate(model: PreTrainedModel) -> Evaluation:
-            current = replace(generator, model=model)
-            predicted = predict_dev(run, lambda folder: predict_rows(current, run.dev, folder).rows)
-            return Evaluation(bleu([row["utterance"] for row in predicted], run.dev["utterance"]))
-
-        facts = {
-            "cut": examples.cut,
-            "pretrained_commit": generator.provenance.pretrained_commit,
-        }
-        return Task(
-            generator.model,
-            settings,
-            examples.lengths,
-            examples.training_batch,
-            evaluate,
-            generator.save,
-            facts,
-            "dev_bleu",
-            fill=partial(filled, target=settings.max_target),
-        )
-
-    def save(self, folder: Path, model: PreTrainedModel, weights: Weights) -> None:
-        """Write a model that ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` can load."""
-        save_model(self, model, beam_settings(model, self.provenance), folder, weights)
-
-    @staticmethod
-    def example(repository: str, settings: Row) -> str:
+    def example(cls, repository: str, settings: Row) -> str:
         """Python code of five lines that says what one input asks for."""
         return example(repository, settings["input"])
+
+
+def utterances_of(rows: Dataset) -> list[str]:
+    """What the system says in turns, in one line each."""
+    return [text.replace("\n", " ").replace("\t", " ") for text in rows["utterance"]]
 
 
 def bleu(utterances: Sequence[str], references: Sequence[str]) -> float:

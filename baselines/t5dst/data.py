@@ -21,6 +21,7 @@ from sgdx_dataset import SgdxError
 
 from .. import batching
 from ..batching import Ints
+from ..tracker import Examples
 from ..xla import fill_up
 from .formats import Format, gold_state, shown_schema
 
@@ -80,7 +81,7 @@ class TokenLimits:
     max_target: int  # maximum number of tokens of an answer
 
 
-class Inputs:
+class Inputs(Examples):
     """The tokens of ``Texts``, from which batches are made."""
 
     def __init__(
@@ -89,7 +90,9 @@ class Inputs:
         tokenizer: PreTrainedTokenizerBase,
         prompt: Format,
         limits: TokenLimits,
+        fused: bool = False,
     ) -> None:
+        self.fused = fused  # whether the attention is computed in one operation
         self.history_first, self.limits = prompt.HISTORY_FIRST, limits
         self.before, self.after = (np.array(ids, np.int32) for ids in special_tokens(tokenizer))
         self.pad: int = tokenizer.pad_token_id
@@ -108,12 +111,13 @@ class Inputs:
         self.lengths: Ints = np.minimum(whole, limits.max_input)
         self.answers = [self._answer(ids) for ids in answers]
         lost = whole - self.lengths
-        self.cut = {
+        cut = {
             "inputs": int((lost > 0).sum()),
             "of": len(whole),
             "history_tokens": int(lost.sum()),
             "answers": sum(len(ids) + ends > limits.max_target for ids in answers),
         }
+        self.facts = {"cut": cut}
 
     def _check_room(self, parts: list[str], ends: int) -> None:
         longest = max(range(len(parts)), key=lambda i: len(self.parts[i]), default=0)
@@ -137,7 +141,7 @@ class Inputs:
         body = (history, part) if self.history_first else (part, history)
         return np.concatenate([self.before, *body, self.after])
 
-    def batch(self, indices: Ints) -> dict[str, torch.Tensor]:
+    def prompts(self, indices: Ints) -> dict[str, torch.Tensor]:
         """``input_ids`` and ``attention_mask`` [inputs, tokens]."""
         rows = [self.ids(index) for index in indices.tolist()]
         ids = padded(rows, self.pad)
@@ -145,10 +149,19 @@ class Inputs:
         mask = torch.arange(ids.shape[1]) < lengths[:, None]
         return {"input_ids": ids, "attention_mask": mask.long()}
 
-    def training_batch(self, indices: Ints) -> dict[str, torch.Tensor]:
+    def batch(self, indices: Ints) -> dict[str, torch.Tensor]:
         """A batch with the answers as ``labels`` [inputs, tokens] and their number of tokens."""
         answers = [self.answers[number] for number in self.targets[indices].tolist()]
-        return with_targets(self.batch(indices), answers)
+        batch = with_targets(self.prompts(indices), answers)
+        if self.fused:  # given a flat mask, it would wait for the device to decide what it is for
+            batch["attention_mask"] = batch["attention_mask"][:, None, None] > 0
+        return batch
+
+    def fill(
+        self, batch: dict[str, torch.Tensor], rows: int, width: int
+    ) -> dict[str, torch.Tensor]:
+        """Fill a batch up to rows and tokens."""
+        return filled(batch, rows, width, self.limits.max_target)
 
 
 def with_targets(batch: dict[str, torch.Tensor], targets: list[Ints]) -> dict[str, torch.Tensor]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-import msgspec
-import numpy as np
 import torch
-from accelerate import Accelerator
 from huggingface_hub import hf_hub_download
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from torch import nn
@@ -30,13 +27,10 @@ from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 from sgdx_dataset import SgdxError
 
 from .. import xla
-from ..batching import Ints
 from ..checkpoint import load_errors_as_sgdx, load_strict
-from ..settings import T5Options
-from ..system import read_provenance
-from ..task import Provenance, Run
-from ..trained import TrainedModel, predict_in_chunks, pretrained_name
-from .data import Inputs, filled
+from ..model_files import read_provenance
+from ..tracker import Tracker
+from .data import filled
 
 
 def tiny_tokenizer(texts: Iterable[str], size: int = 2000) -> PreTrainedTokenizerFast:
@@ -76,16 +70,6 @@ def tiny_t5(vocabulary: int, seed: int = 0) -> T5ForConditionalGeneration:
     return T5ForConditionalGeneration(config)
 
 
-class T5Provenance(Provenance, frozen=True, kw_only=True):
-    """Provenance of a T5 tracker's model, stored in its ``config.json`` under ``sgdx``."""
-
-    format: str  # name of the prompt format
-    max_input: int  # in tokens
-    max_target: int
-    # Commit on the Hub of the model that training started from; empty if that was a folder.
-    pretrained_commit: str = ""
-
-
 def commit_of(name: str, revision: str | None) -> str:
     """The commit of a model on the Hub that a revision means now; empty for a folder."""
     if Path(name).is_dir():
@@ -94,21 +78,6 @@ def commit_of(name: str, revision: str | None) -> str:
         name, "model"
     ):  # a file of the cache is in a folder that the commit names
         return Path(hf_hub_download(name, "config.json", revision=revision)).parent.name
-
-
-def pretrained_t5(
-    run: Run[Any], texts: Iterable[str], provenance: Provenance, max_target: int
-) -> str:
-    """Name or folder of the encoder-decoder that a recipe starts from; ``tiny`` is made here."""
-
-    def write_tiny(folder: Path) -> None:
-        tokenizer = tiny_tokenizer(texts)
-        model = tiny_t5(len(tokenizer), run.settings.seed)
-        greedily = generation_settings(model, max_target)
-        trained = TrainedModel(model, tokenizer, provenance)
-        save_model(trained, model, greedily, folder, model.state_dict())
-
-    return pretrained_name(run, write_tiny)
 
 
 def load_model(
@@ -129,21 +98,62 @@ def load_model(
     return model, tokenizer
 
 
-def provenance_under(options: T5Options, name: str, model: PreTrainedModel) -> T5Provenance:
-    """The provenance of a model, whose inputs may be longer than in training."""
-    provenance = read_provenance(name, T5Provenance)
-    if options.max_input is not None:
-        provenance = msgspec.structs.replace(provenance, max_input=options.max_input)
-    check_positions(name, model, provenance)
-    return provenance
-
-
-def check_positions(name: str, model: PreTrainedModel, provenance: T5Provenance) -> None:
+def check_positions(name: str, model: PreTrainedModel, *limits: int) -> None:
     """Check that a model can read and write as many tokens as its limits allow."""
     positions = getattr(model.config, "max_position_embeddings", None)  # T5 has no such limit
-    most = max(provenance.max_input, provenance.max_target)
-    if positions is not None and most > positions:
+    if positions is not None and max(limits) > positions:
         raise SgdxError(f"{name}: has {positions} positions, expected max_input at most that")
+
+
+class EncoderDecoder(Tracker):
+    """A system whose model is any encoder-decoder of transformers, which stays one of its class."""
+
+    @classmethod
+    def begun(cls, settings: Any, **facts: Any) -> Self:
+        """A recipe's encoder-decoder as this system."""
+        name = settings.model
+        commit = commit_of(name, settings.revision)
+        model, tokenizer = load_model(name, commit or None)
+        check_positions(name, model, settings.max_input, settings.max_target)
+        seen = cls.Seen.of(settings, pretrained_commit=commit, **facts)
+        return cls.of(model, tokenizer, seen)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, **options: Any) -> Self:  # type: ignore[override]
+        """Load a trained system, in evaluation mode, on the CPU; ``options`` are of ``Options``."""
+        seen: Any = read_provenance(str(name), cls.Seen)
+        model, tokenizer = load_model(str(name))
+        system = cls.of(model.eval(), tokenizer, seen, **options)
+        limit = getattr(system.options, "max_input", None) or system.seen.max_input
+        check_positions(str(name), model, limit, system.seen.max_target)
+        return system
+
+    @classmethod
+    def of(cls, model: Any, tokenizer: Any, seen: Any, **options: Any) -> Self:
+        """A model with what it needs besides; its class gets the methods of this one."""
+        plain = type(model)
+        own = {"PLAIN": plain, "__module__": plain.__module__}
+        model.__class__ = type(plain.__name__, (cls, plain), own)
+        return super().of(model, tokenizer, seen, **options)
+
+    def generation(self, beams: int = 1, length_penalty: float = 1.0) -> GenerationConfig:
+        """Settings of ``generate`` for this model."""
+        return generation_settings(self, self.seen.max_target, beams, length_penalty)
+
+    def save_pretrained(  # type: ignore[override]
+        self, save_directory: str | Path, state_dict: Any = None, **options: Any
+    ) -> None:
+        """Write a model that ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` can load."""
+        # T5 1.1 does not scale the decoder's outputs, which transformers 4 reads from
+        # ``tie_word_embeddings: false``, and it then expects an output layer in the file. Version 5
+        # would write true, and understands both.
+        weights = self.state_dict() if state_dict is None else state_dict
+        if getattr(self.config, "scale_decoder_outputs", True) is False:
+            self.config.tie_word_embeddings = False
+            output = weights.get("lm_head.weight", weights["shared.weight"])
+            weights = {**weights, "lm_head.weight": output.clone()}  # else it is left out if tied
+        self.generation_config = self.generation()
+        super().save_pretrained(save_directory, state_dict=weights, **options)
 
 
 def generation_settings(
@@ -156,47 +166,6 @@ def generation_settings(
     return GenerationConfig(
         **special_ids, max_new_tokens=max_target, do_sample=False, num_beams=beams, **more
     )
-
-
-def save_model(
-    trained: TrainedModel[Any, Any],
-    model: PreTrainedModel,
-    generation: GenerationConfig,
-    folder: Path,
-    weights: dict[str, torch.Tensor],
-) -> None:
-    """Write a model that ``AutoModelForSeq2SeqLM`` and ``AutoTokenizer`` can load."""
-    # T5 1.1 does not scale the decoder's outputs, which transformers 4 reads from
-    # ``tie_word_embeddings: false``, and it then expects an output layer in the file. Version 5
-    # would write true, and understands both.
-    config = model.config
-    if getattr(config, "scale_decoder_outputs", True) is False:
-        config.tie_word_embeddings = False
-        output = weights.get("lm_head.weight", weights["shared.weight"])
-        weights = {**weights, "lm_head.weight": output.clone()}  # else it is left out where tied
-    model.generation_config = generation
-    TrainedModel.save(trained, folder, model, weights)
-
-
-@torch.no_grad()
-def answer_all(
-    trained: TrainedModel[PreTrainedModel, T5Provenance],
-    inputs: Inputs,
-    options: T5Options,
-    accelerator: Accelerator,
-    chunks: Path,
-) -> tuple[list[str], int]:
-    """The greedy answers to all inputs, of which equal ones are read once; and how many differ."""
-    model = trained.model
-    _, first, input_of = np.unique(inputs.pairs, axis=0, return_index=True, return_inverse=True)
-    settings = generation_settings(model, trained.provenance.max_target)
-
-    def answer(batch: Ints) -> list[str]:
-        tokens = generate(model, inputs.batch(first[batch]), settings, inputs.limits.max_input)
-        return texts_of(trained.tokenizer, tokens)
-
-    answers = predict_in_chunks(accelerator, inputs.lengths[first], options, answer, chunks)
-    return [answers[index] for index in input_of.reshape(-1).tolist()], len(first)
 
 
 def generate(

@@ -91,7 +91,7 @@ learn() {
     local number=$1 model=results/model-$1 encoder=${encoders[$1 - 1]} resume= status=1
     while [ "$status" != 0 ] && [ "$(left "${until[number - 1]}")" -gt $((TIME / 20)) ]; do
         [ ! -d "$model/checkpoints" ] || resume=--resume
-        timeout -k 9 "$(left "${until[number - 1]}")" python3 -m baselines.train --recipe "${recipes[number - 1]}" --source release.zip \
+        timeout -k 9 "$(left "${until[number - 1]}")" python3 -m sgdx_cli train --recipe "${recipes[number - 1]}" --source release.zip \
             --set "model=$encoder" --set "steps=${steps[number - 1]}" --output "$model" \
             --set "encoded=encoded-$(sha256sum < "$encoder/tokenizer.json" | cut -c1-8)" $resume >> "results/train-$number.log" 2>&1
         status=$?
@@ -153,7 +153,7 @@ rehearse() {
     local number
     for number in $(seq "$(cat .gpu/1/transfers)"); do bash maintenance/gpu/kit.sh take "$number"; done
     until compgen -G "$KIT/results/model-1/checkpoints/step-*" > /dev/null; do sleep 0.2; done
-    kill -9 "$(pgrep -f "^python3 -m baselines.train .*--output results/model-1")"
+    kill -9 "$(pgrep -f "^python3 -m sgdx_cli train .*--output results/model-1")"
     for number in 0 1; do bash maintenance/gpu/kit.sh fetch "$TIME" "$number"; done
     PYTHONPATH=$KIT/site back "$OUT" 1 "$1/model"
 }

@@ -17,7 +17,7 @@ from baselines import demo
 from sgdx_cli import main
 
 from ..conftest import ROOT
-from .conftest import command
+from .conftest import command, kill_at
 
 
 def value_of(scores: dict[str, Any]) -> float:
@@ -53,25 +53,55 @@ def test_the_demo_tracks_with_the_shipped_model(
 
 
 README = (ROOT / "baselines" / "README.md").read_text()
+PAGE = README.partition("## Add a tracker")[2].partition("## Generators")[0]
 
 
-def test_the_example_tracker_is_evaluated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (path,) = re.findall(r"^Write `(\w+\.py)`, in any directory:$", README, re.MULTILINE)
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    (line,) = re.findall(r"```bash\n(.*?)\n```", README, re.DOTALL)
-    (tmp_path / path).write_text(code)
+def test_the_example_trackers_are_trained_and_evaluated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the page has them; the one that is trained in a few steps, which are broken off."""
+    files = re.findall(r"`(\w+\.(?:py|yaml))`.*?```\w+\n(.*?)```", PAGE, re.DOTALL)
+    for name, content in files:
+        (tmp_path / name).write_text(content)
+    by_rule, *of_training = re.findall(r"^sgdx (.*)$", PAGE, re.MULTILINE)
+    assert max(len(content.splitlines()) for _, content in files) <= 80
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    assert main(shlex.split(line)[1:]) == 0
-    scores = json.loads((tmp_path / "outputs" / "possible_values" / "scores.json").read_text())
-    assert "system-acts:no" in scores["signature"]
-    assert 0 < value_of(scores) < 0.2
-    assert "|frames:273|" in scores["signature"]
+
+    def run(line: str, *more: str) -> int:
+        words = [*shlex.split(line), *more]
+        monkeypatch.setattr(sys, "argv", ["sgdx", *words])
+        return main(words)
+
+    def scores(folder: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((tmp_path / folder / "scores.json").read_text())
+        return found
+
+    assert run(by_rule) == 0
+    result = scores("outputs/possible_values")
+    assert "system-acts:no" in result["signature"] and "|frames:273|" in result["signature"]
+    assert 0 < value_of(result) < 0.2
+    train, evaluate = of_training
+    few = [f"--set={name}" for name in (
+        "steps=3", "save_every=1", "evaluate_every=3", "evaluate_frames=4", "train_dialogues=2",
+        "precision=fp32",
+    )]  # fmt: skip
+    with monkeypatch.context() as patch:
+        kill_at(patch, 2)
+        assert run(train, *few) == 130
+    assert run(train, *few, "--resume") == 0
+    assert run(evaluate, "--variant", "original", "v5", "--limit", "1") == 0
+    assert "variants:original+v5|" in scores("outputs/own")["signature"]
+    assert run("publish --model outputs/own") == 0
+    card = (tmp_path / "outputs" / "own" / "README.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    exec(code, {})  # noqa: S102
+    assert "| JGA_orig |" in card
 
 
 def test_the_folders_that_the_page_names_are_there() -> None:
     for name in re.findall(r"`((?:\w+/)+(?:\w+\.py)?|\w+\.py)`", README):
-        if "possible_values" not in name and not name.startswith(("NAME", "tests", "config")):
+        if not name.startswith(("possible", "value_by", "NAME", "tests", "config")):
             rooms = (ROOT / "baselines", ROOT, ROOT / "sgdx_eval" / "report")
             places = (*(room / name for room in rooms), *ROOT.glob(f"baselines/*/{name}"))
             assert any(place.exists() for place in places), name

@@ -110,7 +110,7 @@ def test_two_processes_predict_what_one_does(
     small = ("--variant", "original", "v5", "--chunk-size", 10, "--batch-size", 5)
     some = ("--model", trained, "--dialogues", three, *small)
     assert command(monkeypatch, predict, *some, "--output", tmp_path / "one") == 0
-    done = run(*LAUNCH, "baselines.predict", *some, "--output", "two")
+    done = run(*LAUNCH, "sgdx_cli", "predict", *some, "--output", "two")
     assert done.returncode == 0, done.stderr
     for name in ("original.jsonl", "v5.jsonl"):
         one, two = (tmp_path / folder / name for folder in ("one", "two"))
@@ -165,17 +165,14 @@ def test_a_missing_sub_model_is_named(tmp_path: Path, refuse: Refuse) -> None:
 
 
 _OWN = """
-from baselines.system import Predictions, Tracker
+from baselines.system import System
 from sgdx_eval.predictions import prediction_row
 
-class Mine(Tracker):
+class Mine(System):
     NAME, READS = "mine", ("utterance",)
 
-    def predict(self, rows, chunks):
-        chunks.mkdir(parents=True, exist_ok=True)
-        made = len(list(chunks.glob("made*")))
-        (chunks / f"made{made}").touch()
-        return Predictions([prediction_row(row, WORD, [], {}) for row in rows], {})
+    def track(self, rows):
+        return [prediction_row(row, WORD, [], {}) for row in rows]
 """
 
 

@@ -65,8 +65,7 @@ def test_gradients_of_rounded_weights_change_whole_ones() -> None:
 
 def test_a_packed_model_is_loaded_to_the_bit(run: Path, tmp_path: Path) -> None:
     """Also by AutoModel with the code beside it, whatever this package registers."""
-    tracker: Any = load_tracker(run)
-    model = tracker.model
+    model: Any = load_tracker(run)
     stored = load_file(run / "model.safetensors")
     assert QUERY not in stored and stored[f"{QUERY}_packed"].dtype == torch.int32
     words = "encoder.embeddings.word_embeddings.weight"
@@ -77,8 +76,7 @@ def test_a_packed_model_is_loaded_to_the_bit(run: Path, tmp_path: Path) -> None:
         shutil.copytree(run, folder, ignore=lambda *_: ["model.safetensors", "checkpoints"])
         own.save_pretrained(folder, state_dict=weights, max_shard_size="100KB")
         assert len(list(folder.glob("*.safetensors"))) > 1
-        other: Any = load_tracker(folder)
-        loaded = other.model
+        loaded: Any = load_tracker(folder)
         assert own.state_dict().keys() == loaded.state_dict().keys()
         for name, tensor in own.state_dict().items():
             assert torch.equal(tensor, loaded.state_dict()[name]), name

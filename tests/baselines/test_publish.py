@@ -53,7 +53,7 @@ def test_a_pushed_model_is_the_model(
         return done.stdout
 
     there = ("--model", name, "--output", tmp_path / "hub")
-    python("-m", "baselines.predict", *there, *shared, "--source", "sample")
+    python("-m", "sgdx_cli", "predict", *there, *shared, "--source", "sample")
     for variant in ("original", "v3"):
         own, hub = (tmp_path / at / f"{variant}.jsonl" for at in ("own", "hub"))
         # The first line says, among other things, what the model is called.

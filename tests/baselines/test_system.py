@@ -9,11 +9,8 @@ from typing import Any
 
 import pytest
 
-from baselines.system import (
-    get_system,
-    get_trainable,
-    recorded_name,
-)
+from baselines.model_files import recorded_name
+from baselines.system import get_system, get_trainable
 from sgdx_dataset import SgdxError
 
 
@@ -40,13 +37,10 @@ def test_a_run_a_checkpoint_and_a_model_say_which_tracker_they_are(
 
 
 _OWN = """
-from baselines.system import Tracker
+from baselines.system import System
 
-class Mine(Tracker):
-    NAME, ROWS, READS = "mine", "frames", ("utterance",)
-
-    def predict(self, rows, chunks):
-        raise NotImplementedError
+class Mine(System):
+    NAME, READS = "mine", ("utterance",)
 
 class Other:
     NAME = "other"
@@ -68,7 +62,7 @@ def test_a_tracker_of_ones_own_needs_no_line_in_the_package(
     for name, message in (
         ("no_such_module:Mine", "found no module no_such_module to import"),
         ("registered_tracker:Nobody", "class Nobody of a tracker in registered_tracker, found"),
-        ("registered_tracker:Other", "found a Other without ROWS, READS, OPTIONS"),
+        ("registered_tracker:Other", "found a Other without ROWS, READS, track"),
         ("nobody", r"expected one of lexical, .*, mine \(or MODULE:CLASS"),
         ("lexicl", r"did you mean lexical\?"),
     ):

@@ -18,10 +18,9 @@ from datasets import concatenate_datasets
 from safetensors.torch import load_file
 
 from baselines import evaluate, predict, train
-from baselines import trained as chunks
-from baselines.data.rows import predict as track
-from baselines.processes import make_accelerator
-from baselines.settings import PARTS
+from baselines import predicting as chunks
+from baselines.predicting import predict as track
+from baselines.sgp_dst.settings import PARTS
 from baselines.system import get_trainable
 from sgdx_dataset import frames, load
 from sgdx_dataset.io.files import write_bytes
@@ -258,7 +257,7 @@ def test_gold_batches_chunks_and_other_variants_change_nothing(
         monkeypatch.setattr(f"baselines.sgp_dst.rules.{name}", 0.02)
     system = get_trainable(tracker)
     whole, small = (
-        system.load(str(folder), system.OPTIONS(**options), make_accelerator())
+        system.from_pretrained(folder, **options)
         for options in ({}, {"batch_size": 2, "chunk_size": 1, "token_budget": 512})
     )
     parts = [frames(load(config, "test", "sample")).select(range(30)) for config in ("v2", "v5")]
@@ -266,7 +265,7 @@ def test_gold_batches_chunks_and_other_variants_change_nothing(
     together = track(whole, rows, tmp_path / "together").rows
     apart = [track(small, part, tmp_path / str(i)).rows for i, part in enumerate(parts)]
     assert states([*apart[0], *apart[1]]) == states(together)
-    seeing = whole.predict(training_columns(rows, system.READS), tmp_path / "gold").rows
+    seeing = [*whole.track(training_columns(rows, system.READS))]
     assert states(seeing) == states(together)
     assert [row["frame_id"] for row in together] == list(rows["frame_id"])
     assert [row["variant"] for row in together] == list(rows["variant"])
@@ -323,7 +322,7 @@ def test_a_stopped_prediction_goes_on_where_the_data_are_the_same(
 )
 def test_two_processes(tracker: str, task: tuple[str, ...], run: Run, tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path / "r.yaml", tracker, steps=2, evaluate_every=2)
-    done = run(*LAUNCH, "baselines.train", "--recipe", recipe, "--output", "out", *task)
+    done = run(*LAUNCH, "sgdx_cli", "train", "--recipe", recipe, "--output", "out", *task)
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "out" / "/".join(task[1:]) / "run.json").read_text())["record"]
     assert record["processes"] == 2

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from datasets import Dataset
 
 from baselines.lexical import LexicalTracker
-from baselines.system import Predictions
 from baselines.use import Dialogue, load_tracker, track_dialogue, track_dialogues
 from sgdx_dataset import SgdxError
 
@@ -52,19 +51,19 @@ def test_a_dialogue_of_ones_own() -> None:
 
 
 def test_a_tracker_of_ones_own_that_returns_something_else() -> None:
-    class Rows(LexicalTracker):
-        def predict(self, rows: Dataset, chunks: Path) -> Any:
-            return super().predict(rows, chunks).rows
-
     class Few(LexicalTracker):
-        def predict(self, rows: Dataset, chunks: Path) -> Any:
-            return Predictions([{"frame_id": row, "state": {}} for row in rows["frame_id"]], {})
+        def track(self, rows: Dataset) -> Iterator[Any]:
+            return iter([])
+
+    class Bare(LexicalTracker):
+        def track(self, rows: Dataset) -> Iterator[Any]:
+            return ({"frame_id": row, "state": {}} for row in rows["frame_id"])
 
     service = {"service_name": "A", "description": "", "slots": [], "intents": []}
-    with pytest.raises(SgdxError, match="lexical: predict returns list"):
-        track_dialogue(Rows(), service, ["Hi"])
-    with pytest.raises(SgdxError, match="lexical.*without active_intent, .*, variant"):
+    with pytest.raises(SgdxError, match="lexical: .*found 0 rows, expected 1"):
         track_dialogue(Few(), service, ["Hi"])
+    with pytest.raises(SgdxError, match="lexical.*without active_intent, .*, variant"):
+        track_dialogue(Bare(), service, ["Hi"])
 
 
 def test_services_of_one_name_have_their_own_schemas() -> None:

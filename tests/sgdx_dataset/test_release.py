@@ -121,7 +121,7 @@ def test_a_folder_with_a_test_split_alone_is_a_source(mini: Path, tmp_path: Path
         ),
         ("sgdx_dataset", "show", *source),
         ("sgdx_dataset", "show", *source, "--schema", "Flats_1"),
-        ("baselines.predict", *source, "--tracker", "lexical", "--output", predictions),
+        ("sgdx_cli", "predict", *source, "--tracker", "lexical", "--output", predictions),
         ("sgdx_metric", "score", *source, "--predictions", predictions),
         ("sgdx_cli", "ask", "predict", "--estimate", *source, "--model", "m"),
     ):
@@ -158,7 +158,7 @@ def test_what_prepare_was_given_is_the_default_of_every_command(
     assert done.stderr.startswith(told) and done.stderr.count("\n") == 1
     # The header of predictions says what they are of, so that there is nothing to choose.
     predict = ("--tracker", "lexical", "--variant", "v1", "--output", "a")
-    assert run("baselines.predict", *predict).stderr.startswith(told)
+    assert run("sgdx_cli", "predict", *predict).stderr.startswith(told)
     assert run("sgdx_metric", "score", "--predictions", "a").stderr == ""
     assert run("sgdx_dataset", "stats", SGDX_SOURCE=str(mini)).stderr == ""
     assert len(load("v1", "test")) == 2

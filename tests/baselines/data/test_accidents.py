@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from baselines import predict, train
-from baselines.system import model_provenance
+from baselines.model_files import model_provenance
 from sgdx_dataset.configs import SPLITS, VARIANTS
 from sgdx_dataset.export import export
 from sgdx_dataset.release import SAMPLE, open_release

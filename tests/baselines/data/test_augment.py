@@ -15,13 +15,16 @@ import pytest
 from datasets import Dataset
 
 from baselines.data.augment import sampled
+from baselines.data.dialogues import read_dialogues
 from baselines.data.rows import training_rows
-from baselines.settings import Also, Augment, T5Settings
+from baselines.provenance import Provenance
+from baselines.settings import Also, Augment
 from baselines.sgd_baseline.data import read_frames
-from baselines.sgp_dst.training import ExampleColumns, training_examples
+from baselines.sgp_dst.data import EXAMPLES
+from baselines.sgp_dst.training import ExampleColumns
 from baselines.t5dst.data import Texts
 from baselines.t5dst.formats import get_format
-from baselines.task import Provenance
+from baselines.t5dst.settings import Settings as T5Settings
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.configs import SPLITS
 from sgdx_dataset.export import export
@@ -76,7 +79,8 @@ def test_what_is_said_is_in_memory_once() -> None:
     for rows in (alone, with_more):
         texts = Texts()
         texts.read(rows, get_format("d3st"))
-        questions = ExampleColumns(training_examples("intent", rows)).questions
+        examples = (e for dialogue in read_dialogues(rows) for e in EXAMPLES["intent"](dialogue))
+        questions = ExampleColumns(examples).questions
         kept.append((len(texts.histories), len(read_frames(rows).texts), len(questions.turns)))
     assert kept[0] == kept[1]
 

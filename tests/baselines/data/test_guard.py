@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from datasets import Dataset, concatenate_datasets
 
 from baselines.data import rows as turns
-from baselines.system import SYSTEMS, Generator, Predictions, Tracker, get_system
+from baselines.predicting import predict as track
+from baselines.system import SYSTEMS, System, get_system
 from baselines.t2g2.system import T2G2Generator
 from sgdx_dataset import SgdxError, load
 from sgdx_dataset import frames as frame_rows
@@ -31,21 +31,24 @@ def rows() -> dict[str, Dataset]:
     return {"frames": frame_rows(data), "turns": turns.turn_rows(data, "test", "sample")}
 
 
-# What a prediction for a frame must have.
-NEEDED = ("frame_id", "variant", "active_intent", "requested_slots", "slot_values")
+# What a prediction must have, of a frame or a turn.
+NEEDED = ("frame_id", "turn_id", "utterance", "variant", "active_intent", "requested_slots")
 
 
 def predict(kind: str, rows: Dataset, look: Callable[[Row], Any], *reads: str) -> list[Any]:
     """What a system saw that declares some inputs and looks at something of each row."""
 
-    class Looking(Tracker if kind == "frames" else Generator):  # type: ignore[misc]
+    class Looking(System):
         NAME: ClassVar[str] = "looking"
+        ROWS: ClassVar[Any] = kind
         READS: ClassVar[tuple[str, ...]] = reads
 
-        def predict(self, rows: Dataset, chunks: Path) -> Predictions:
-            return Predictions([dict.fromkeys(NEEDED, "") | {"saw": look(row)} for row in rows], {})
+        def track(self, rows: Dataset) -> list[Any]:
+            return [
+                dict.fromkeys((*NEEDED, "slot_values"), "") | {"saw": look(row)} for row in rows
+            ]
 
-    return [row["saw"] for row in turns.predict(Looking(), rows, Path("none")).rows]
+    return [row["saw"] for row in track(Looking(), rows).rows]
 
 
 def last_acts(row: Row) -> Any:

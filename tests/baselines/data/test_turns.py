@@ -7,7 +7,7 @@ import pytest
 from datasets import Dataset, concatenate_datasets
 
 from baselines.data.rows import random_dialogues, turn_rows
-from baselines.settings import Settings
+from baselines.settings import TrainingSettings
 from sgdx_dataset import SgdxError, frames, load
 
 
@@ -31,7 +31,7 @@ def test_the_original_names_have_the_same_acts_and_values(rows: Dataset) -> None
     assert original["actions"] == original["original_actions"]
 
 
-RECIPE = Settings(
+RECIPE = TrainingSettings(
     tracker="sgp_dst", model="tiny", steps=1, batch_size=1, token_budget=1, optimizer="adamw",
     learning_rate=0.1, save_every=1, evaluate_every=1, train_dialogues=7, seed=3,
 )  # fmt: skip

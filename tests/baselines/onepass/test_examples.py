@@ -35,8 +35,8 @@ from baselines.onepass.frames import (
 )
 from baselines.onepass.layout import Vocabulary, part_lengths, sequences
 from baselines.onepass.modeling import LOWEST
-from baselines.onepass.system import READS
-from baselines.task import joint_goal_accuracy
+from baselines.onepass.system import ALL
+from baselines.tracker import joint_goal_accuracy
 from sgdx_dataset import frames, load
 from sgdx_dataset.tracker_inputs import SYSTEM_ACTS, training_columns
 
@@ -45,7 +45,7 @@ ACTS, TEXT = Reading(acts=True, utterances=2), Reading(acts=False, utterances=4)
 
 def walked(rows: Dataset, reading: Reading) -> tuple[list[Example], list[dict[str, Any]]]:
     """The examples of frame rows, and what the right answers predict."""
-    reads = READS if reading.acts else tuple(part for part in READS if part != SYSTEM_ACTS)
+    reads = ALL if reading.acts else tuple(part for part in ALL if part != SYSTEM_ACTS)
     seen = training_columns(rows, reads)
     dialogues = list(read_dialogues(seen))
     examples, states = gold_examples(dialogues, reading)

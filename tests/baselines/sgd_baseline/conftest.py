@@ -1,19 +1,19 @@
-"""A tiny tracker, untrained, and a recipe of seconds with the run that it makes."""
+"""A tiny tracker, untrained, and a run of seconds."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
-from accelerate import Accelerator
 from datasets import Dataset, concatenate_datasets
 
 from baselines.encoders import corpus_texts, tiny_encoder
-from baselines.settings import SgdOptions
-from baselines.sgd_baseline.system import SgdProvenance, SgdTracker, new_model
+from baselines.sgd_baseline.settings import Options, Settings
+from baselines.sgd_baseline.system import SgdTracker
 from sgdx_dataset import frames, load
 
-from ..conftest import train_once
+from ..conftest import RECIPES, train_once
 
 
 @pytest.fixture(scope="session")
@@ -29,21 +29,15 @@ def test_rows() -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def accelerator() -> Accelerator:
-    return Accelerator(cpu=True)
-
-
-@pytest.fixture(scope="session")
-def tracker(
-    train_rows: Dataset, accelerator: Accelerator, tmp_path_factory: pytest.TempPathFactory
-) -> SgdTracker:
+def tracker(train_rows: Dataset, tmp_path_factory: pytest.TempPathFactory) -> SgdTracker:
     texts = corpus_texts(train_rows.select_columns(["history", "utterance", "schema"]))
-    encoder, tokenizer = tiny_encoder(texts, hidden=64)
-    provenance = SgdProvenance(tracker="sgd_baseline", max_turn=64)
-    model = new_model(encoder, provenance).train(False)
-    cache = str(tmp_path_factory.mktemp("embeddings"))
-    options = SgdOptions(batch_size=8, chunk_size=16, cache=cache)
-    return SgdTracker(model, tokenizer, provenance, options, accelerator)
+    model = tmp_path_factory.mktemp("model")
+    for part in tiny_encoder(texts, hidden=64):
+        part.save_pretrained(model)
+    recipe = RECIPES["sgd_baseline"] | {"model": str(model)}
+    tracker = SgdTracker.start(msgspec.convert(recipe, Settings)).train(False)
+    tracker.options = Options(batch_size=8, chunk_size=16)
+    return tracker
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 import torch
 from datasets import Dataset
@@ -16,7 +19,7 @@ from baselines.sgd_baseline.data import (
 )
 from baselines.sgd_baseline.elements import ElementTable
 from baselines.sgd_baseline.system import SgdTracker, best_spans, prediction_rows, read_changes
-from baselines.task import joint_goal_accuracy
+from baselines.tracker import joint_goal_accuracy
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +39,8 @@ def labels_of(examples: TurnExamples) -> Labels:
 
 def test_perfect_logits_give_the_gold_state(examples: TurnExamples, train_rows: Dataset) -> None:
     """Labels as logits, decoded and accumulated: only what is in no turn is lost."""
-    everything = range(len(examples.groups))
-    batch, (_, asked) = examples.training_batch(everything), examples.batch(everything)
+    everything = np.arange(len(examples.groups))
+    batch, (_, asked) = examples.batch(everything), examples.questions(everything)
     sizes = {"intent": batch["intents"].shape[1], "value": batch["values"].shape[1]}
     logits = {
         name: torch.nn.functional.one_hot(
@@ -70,15 +73,15 @@ def test_turns_where_nothing_changes_have_a_loss(
     examples: TurnExamples, tracker: SgdTracker
 ) -> None:
     """All heads get a gradient, for which processes would wait, and the frozen encoder none."""
-    quiet = [i for i in range(60) if not len(examples.training_batch([i])["span"])]
-    batch = examples.training_batch(quiet[:4])
+    quiet = [i for i in range(60) if not len(examples.batch(np.array([i]))["span"])]
+    batch = examples.batch(np.array(quiet[:4]))
     batch["elements"] = torch.randn(len(batch["elements"]), 64)
-    tracker.model.train()
-    output = tracker.model(**batch)
+    tracker.train()
+    output: Any = tracker(**batch)
     assert output.losses["start"] == output.losses["end"] == 0
     output.loss.backward()
-    without = {name for name, p in tracker.model.named_parameters() if p.grad is None}
-    frozen = {n for n, _ in tracker.model.named_parameters() if n.startswith("schema_encoder.")}
-    tracker.model.zero_grad()
-    tracker.model.train(False)
+    without = {name for name, p in tracker.named_parameters() if p.grad is None}
+    frozen = {n for n, _ in tracker.named_parameters() if n.startswith("schema_encoder.")}
+    tracker.zero_grad()
+    tracker.train(False)
     assert without == frozen

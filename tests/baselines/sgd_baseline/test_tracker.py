@@ -10,21 +10,16 @@ import numpy as np
 import torch
 from datasets import Dataset
 
-from baselines.data.rows import predict as track
 from baselines.encoders import load_encoder
-from baselines.processes import make_accelerator
-from baselines.settings import SgdOptions, SgdSettings
+from baselines.predicting import predict as track
 from baselines.sgd_baseline.data import read_frames
+from baselines.sgd_baseline.settings import Settings
 from baselines.sgd_baseline.system import SgdTracker
-from baselines.trained import with_steps
+from baselines.tracker import with_steps
 
 from ..conftest import RECIPES
 
 Row = dict[str, Any]
-
-
-def predictions(tracker: SgdTracker, rows: Dataset, folder: Path) -> list[Row]:
-    return track(tracker, rows, folder).rows
 
 
 def of_variant(rows: Dataset, variant: str) -> Dataset:
@@ -32,20 +27,20 @@ def of_variant(rows: Dataset, variant: str) -> Dataset:
 
 
 def test_variants_together_are_variants_apart_for_one_pass_of_the_encoder(
-    tracker: SgdTracker, test_rows: Dataset, tmp_path: Path
+    tracker: SgdTracker, test_rows: Dataset
 ) -> None:
     passes: list[int] = []
-    hook = tracker.model.encoder.register_forward_hook(
+    hook = tracker.encoder.register_forward_hook(
         lambda module, given, named, output: passes.append(len(named["input_ids"])),
         with_kwargs=True,
     )
-    together = predictions(tracker, test_rows, tmp_path / "together")
+    together = track(tracker, test_rows).rows
     of_all = list(passes)
     apart = []
     for variant in ("original", "v2", "v5"):
         passes.clear()
         rows = of_variant(test_rows, variant)
-        apart += predictions(tracker, rows, tmp_path / variant)
+        apart += track(tracker, rows).rows
         assert passes == of_all
     hook.remove()
     assert together == apart
@@ -59,7 +54,7 @@ def test_variants_together_are_variants_apart_for_one_pass_of_the_encoder(
 
 def test_epochs_are_whole_whatever_the_data() -> None:
     """Under an augmentation that doubles the turns, there are twice as many steps."""
-    recipe = msgspec.convert(RECIPES["sgd_baseline"] | {"epochs": 3, "steps": None}, SgdSettings)
+    recipe = msgspec.convert(RECIPES["sgd_baseline"] | {"epochs": 3, "steps": None}, Settings)
     turns = np.full(40, 8)
     assert with_steps(recipe, turns, 1).steps == 9  # 3 x (16 + 16 + 8 turns)
     assert with_steps(recipe, np.tile(turns, 2), 1).steps == 15
@@ -73,7 +68,7 @@ def test_epochs_are_whole_whatever_the_data() -> None:
 
 def test_the_frozen_encoder_is_the_one_that_training_began_with(trained: Path) -> None:
     before = load_encoder(str(trained / "initial"))[0].state_dict()
-    model = SgdTracker.load(str(trained), SgdOptions(), make_accelerator()).model
+    model = SgdTracker.from_pretrained(trained)
     frozen = model.schema_encoder.state_dict()
     assert before.keys() == frozen.keys()
     assert all(torch.equal(tensor, frozen[name]) for name, tensor in before.items())

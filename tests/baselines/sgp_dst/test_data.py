@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from accelerate import Accelerator
 
+from baselines.data.dialogues import read_dialogues
 from baselines.encoders import corpus_texts, tiny_tokenizer
-from baselines.settings import Part
 from baselines.sgp_dst.data import (
     EASY,
+    EXAMPLES,
     HARD,
+    MORE_EXAMPLES,
     POSITIVE,
     SYSTEM,
+    Example,
     Questions,
     Sequences,
     Vocabulary,
 )
 from baselines.sgp_dst.modeling import Answers
 from baselines.sgp_dst.questions import Question, combine_prompt, intent_prompt, turn_text
-from baselines.sgp_dst.rules import Answer, Span
+from baselines.sgp_dst.rules import Answer, Span, decode
+from baselines.sgp_dst.settings import Part
 from baselines.sgp_dst.training import (
     READS,
-    ExampleColumns,
-    SgpProvenance,
     TrainingData,
     decision_f1,
     decisions,
-    dev_examples,
     stratified,
-    training_examples,
 )
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.schema import Service
@@ -50,10 +50,15 @@ FROZEN: dict[str, tuple[dict[int, int], list[int], int]] = {
 }
 
 
+def made(part: Part, rows: Any, how: Any) -> Iterator[Example]:
+    for dialogue in read_dialogues(rows):
+        yield from how[part](dialogue) if part in how else ()
+
+
 @pytest.mark.parametrize("part", FROZEN)
 def test_the_examples_of_the_sample(part: Part) -> None:
     rows = training_columns(frames(load("original", "train", "sample")), READS)
-    examples = list(training_examples(part, rows))
+    examples = [*made(part, rows, EXAMPLES), *made(part, rows, MORE_EXAMPLES)]
     kinds = Counter(e.kind for e in examples)
     labels = [sum(column) for column in zip(*(e.labels for e in examples))]
     assert (kinds, labels, sum(e.question.bits for e in examples)) == FROZEN[part]
@@ -105,9 +110,9 @@ def test_the_last_tokens_of_a_turn_survive(cabs: Service) -> None:
 
 
 def training_data(part: Part, examples: Any, tokenizer: Any) -> TrainingData:
-    provenance = SgpProvenance(part=part, max_tokens=160, model="")
-    sub: Any = SimpleNamespace(vocabulary=Vocabulary(tokenizer), provenance=provenance)
-    return TrainingData(ExampleColumns(examples), sub)
+    seen = SimpleNamespace(max_tokens=160)
+    sub: Any = SimpleNamespace(vocabulary=Vocabulary(tokenizer), PART=part, seen=seen)
+    return TrainingData(examples, sub)
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
@@ -115,16 +120,17 @@ def test_every_gold_span_is_tokens_and_back(split: str) -> None:
     """Of the sample, system turns' too."""
     rows = training_columns(frames(load("original", split, "sample")), READS)
     tokenizer = tiny_tokenizer(corpus_texts(rows))
-    made = training_data("combine", training_examples("combine", rows), tokenizer)
-    spans = np.flatnonzero(made.labels[:, 0] >= 0)
+    examples = [*made("combine", rows, EXAMPLES), *made("combine", rows, MORE_EXAMPLES)]
+    data = training_data("combine", examples, tokenizer)
+    spans = np.flatnonzero(data.labels[:, 0] >= 0)
     assert len(spans) > 200
     for index in spans.tolist():
-        start, end = made.labels[index, :2].tolist()
-        found = made.sequences.tokens(index, start, end)
+        start, end = data.labels[index, :2].tolist()
+        found = data.sequences.tokens(index, start, end)
         assert found is not None
-        assert made.sequences.characters(index, *found) == (start, end)
-        assert made.batch(np.array([index]))["labels"][0, :2].tolist() == list(found)
-    assert made.missed == 0
+        assert data.sequences.characters(index, *found) == (start, end)
+        assert data.batch(np.array([index]))["labels"][0, :2].tolist() == list(found)
+    assert data.facts["examples"]["missed_spans"] == 0
 
 
 SURE = Span(4, 8, "Bath", 1.1)
@@ -145,30 +151,24 @@ def test_only_sure_answers_are_decisions() -> None:
     assert decisions("combine", Answer(0, 0.9, 0, 0, weak), False) == set()
 
 
-class Sure(torch.nn.Module):
-    """A submodel that says yes with one probability, whatever it reads."""
-
-    device = torch.device("cpu")
-
-    def __init__(self, probability: float) -> None:
-        super().__init__()
-        self.logits = torch.tensor([1 - probability, probability]).log()
-
-    def forward(self, input_ids: torch.Tensor, **_: Any) -> Answers:
-        return Answers(logits=self.logits.expand(len(input_ids), 2))
-
-
 @pytest.mark.parametrize(("part", "least"), [("copy", 0.85), ("cross", 0.9)])
 def test_f1_counts_what_is_sure_enough_as_often_as_it_occurs(part: Part, least: float) -> None:
     rows = training_columns(frames(load("original", "validation", "sample")), READS)
-    data = training_data(part, dev_examples(part, rows), VOCABULARY.tokenizer)
+    data = training_data(part, made(part, rows, EXAMPLES), VOCABULARY.tokenizer)
     positive = float((data.kinds == POSITIVE).mean())
     assert 0.01 < positive < 0.3
+
+    def sure(probability: float) -> Any:
+        """A submodel that says yes with one probability, whatever it reads."""
+        logits = torch.tensor([1 - probability, probability]).log()
+        model: Any = SimpleNamespace(PART=part, device=torch.device("cpu"))
+        model.answer = lambda sequences, indices: decode(
+            Answers(logits=logits.expand(len(indices), 2)), sequences, indices
+        )
+        return model
+
     for most in (30, 10**6):  # as frequent in a balanced sample as in all of dev
         sample = stratified(data.kinds, most)
-        score = [
-            decision_f1(part, Sure(p), data, sample, Accelerator(cpu=True))  # type: ignore[arg-type]
-            for p in (least - 0.01, least + 0.01)
-        ]
+        score = [decision_f1(sure(p), data, sample) for p in (least - 0.01, least + 0.01)]
         # What is likeliest is not always sure enough for rules 6 and 7.
         assert score == pytest.approx([0, 2 * positive / (1 + positive)], abs=1e-6)

@@ -10,7 +10,7 @@ from baselines.data.dialogues import prediction_rows, read_dialogues
 from baselines.sgp_dst import rules as tracking
 from baselines.sgp_dst.rules import Candidates, Queries, track_dialogues
 from baselines.sgp_dst.training import READS
-from baselines.task import joint_goal_accuracy
+from baselines.tracker import joint_goal_accuracy
 from sgdx_dataset import frames, load
 from sgdx_dataset.tracker_inputs import training_columns
 

@@ -37,11 +37,16 @@ def test_history_is_cut_from_its_beginning_and_the_schema_survives(
 ) -> None:
     prompt, texts = get_format(name), read(rows, name)
     whole = Inputs(texts, tokenizer, prompt, TokenLimits(4096, 64))
-    assert whole.cut == {"inputs": 0, "of": len(texts.pairs), "history_tokens": 0, "answers": 0}
+    assert whole.facts["cut"] == {
+        "inputs": 0,
+        "of": len(texts.pairs),
+        "history_tokens": 0,
+        "answers": 0,
+    }
     longest = max(len(part) for part in whole.parts)
     short = Inputs(texts, tokenizer, prompt, TokenLimits(longest + 12, 64))
-    assert short.cut["inputs"] > 0
-    assert short.cut["history_tokens"] == int((whole.lengths - short.lengths).sum())
+    assert short.facts["cut"]["inputs"] > 0
+    assert short.facts["cut"]["history_tokens"] == int((whole.lengths - short.lengths).sum())
     histories, parts = list(texts.histories), list(texts.parts)
     for index, (history, part) in enumerate(texts.pairs):
         ids = short.ids(index)
@@ -56,7 +61,7 @@ def test_a_batch_counts_by_the_tokens_of_its_answers(
     rows: Any, tokenizer: PreTrainedTokenizerFast
 ) -> None:
     inputs = Inputs(read(rows, "t5dst", 0), tokenizer, get_format("t5dst"), TokenLimits(256, 32))
-    plain = inputs.training_batch(np.array([0, 9]))
+    plain = inputs.batch(np.array([0, 9]))
     for batch in (plain, filled(plain, 4, 256, 32)):
         assert batch["weight"].item() == (batch["labels"] != -100).sum().item()
         assert batch["attention_mask"].sum(1).tolist()[:2] == inputs.lengths[[0, 9]].tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -22,31 +23,25 @@ from transformers import (
     set_seed,
 )
 
-from baselines.processes import make_accelerator
-from baselines.settings import T5Options
 from baselines.t5dst.data import Inputs, Texts, TokenLimits
 from baselines.t5dst.formats import get_format
 from baselines.t5dst.model import (
-    T5Provenance,
     commit_of,
     generation_settings,
     load_model,
-    save_model,
     tiny_t5,
     tiny_tokenizer,
 )
+from baselines.t5dst.settings import Seen
 from baselines.t5dst.system import T5Tracker
-from baselines.trained import TrainedModel
 from sgdx_dataset import SgdxError, frames, load
 
-PROVENANCE = T5Provenance(tracker="t5dst", format="t5dst", max_input=64, max_target=8)
+SEEN = Seen(tracker="t5dst", format="t5dst", max_input=64, max_target=8)
 
 
 def save(model: PreTrainedModel, folder: Path) -> None:
     """Write a model as training does."""
-    generation, weights = generation_settings(model, PROVENANCE.max_target), model.state_dict()
-    trained = TrainedModel(model, tiny_tokenizer(["a cab"], 300), PROVENANCE)
-    save_model(trained, model, generation, folder, weights)
+    T5Tracker.of(copy.deepcopy(model), tiny_tokenizer(["a cab"], 300), SEEN).save_pretrained(folder)
 
 
 def test_a_tokenizer_that_is_a_sentencepiece_model_alone(tmp_path: Path) -> None:
@@ -145,18 +140,17 @@ def test_padding_changes_nothing_of_what_any_model_says(make: Any) -> None:
     """They learn from a padded batch, and padding does not change what they say."""
     model = make().eval()
     tokenizer = tiny_tokenizer(["a cab"], 300)
-    tracker = T5Tracker(model, tokenizer, PROVENANCE, T5Options(), make_accelerator())
     rows = frames(load("original", "train", "sample")).select(range(6))
     texts = Texts()
     texts.read(rows, get_format("t5dst"), with_answers=True)
-    inputs = Inputs(texts, tokenizer, tracker.prompt, TokenLimits(176, 8))
+    inputs = Inputs(texts, tokenizer, get_format("t5dst"), TokenLimits(176, 8))
     order = np.argsort(inputs.lengths)
-    batch = inputs.training_batch(order[[0, -1]])
+    batch = inputs.batch(order[[0, -1]])
     del batch["weight"]
     model(**batch).loss.backward()
     assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
     del batch["labels"]
-    alone = inputs.batch(order[:1])
+    alone = inputs.prompts(order[:1])
     together, single = (
         model.generate(**read, generation_config=generation_settings(model, 5))[0].tolist()
         for read in (batch, alone)
@@ -168,7 +162,7 @@ def test_more_tokens_than_a_model_has_positions(tmp_path: Path) -> None:
     model = prophet_net()
     save(model, tmp_path)
     with pytest.raises(SgdxError, match=r": has 192 positions, expected max_input at most that$"):
-        T5Tracker.load(str(tmp_path), T5Options(max_input=256), make_accelerator())
+        T5Tracker.from_pretrained(tmp_path, max_input=256)
 
 
 def test_a_revision_is_asked_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,10 @@ from transformers import (
 )
 
 from baselines import train
-from baselines.data.rows import predict as track
-from baselines.processes import make_accelerator
-from baselines.settings import T5Options
+from baselines.predicting import predict as track
 from baselines.t5dst import system as tracker_module
-from baselines.t5dst.model import T5Provenance, tiny_t5, tiny_tokenizer
+from baselines.t5dst.model import tiny_t5, tiny_tokenizer
+from baselines.t5dst.settings import Seen
 from baselines.t5dst.system import T5Tracker
 from sgdx_dataset import frames, load
 
@@ -27,24 +26,20 @@ from ..conftest import Recipe, Refuse
 
 
 def test_shuffled_prediction_reads_its_answers_by_the_order_that_it_showed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A tracker that always answers with the first option sets other values for another seed."""
     rows = frames(load("v2", "test", "sample")).select(range(30))
     tokenizer = tiny_tokenizer(rows["utterance"], 400)
-    model = tiny_t5(len(tokenizer)).eval()
-    provenance = T5Provenance(tracker="t5dst", format="d3st", max_input=512, max_target=8)
+    seen = Seen(tracker="t5dst", format="d3st", max_input=512, max_target=8)
     first = f"[states] {' '.join(f'{n}={n}a' for n in range(30))} [intents] [req_slots]"
-    monkeypatch.setattr(
-        tracker_module, "answer_all", lambda tracker, inputs, *_: ([first] * len(inputs.pairs), 1)
-    )
+    monkeypatch.setattr(tracker_module, "texts_of", lambda _, tokens: [first] * len(tokens))
+    monkeypatch.setattr(tracker_module, "generate", lambda _, prompts, *__: prompts["input_ids"])
     found = {}
     for seed in (None, 1, 2):
-        tracker = T5Tracker(
-            model, tokenizer, provenance, T5Options(shuffle=seed), make_accelerator()
-        )
+        tracker = T5Tracker.of(tiny_t5(len(tokenizer)).eval(), tokenizer, seen, shuffle=seed)
         assert tracker.describe()["shuffle"] == seed
-        found[seed] = track(tracker, rows, tmp_path).rows
+        found[seed] = track(tracker, rows).rows
     slots = {row["frame_id"]: row["schema"]["slots"] for row in rows}
     for seed, predicted in found.items():
         given = [

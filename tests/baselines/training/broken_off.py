@@ -1,7 +1,7 @@
 """A training that is broken off after its first checkpoint and then resumed, in one process.
 
 ``test_processes`` has each of several processes run this module, with the arguments of
-``baselines.train``, as starting processes takes longer than the training.
+``sgdx``, as starting processes takes longer than the training.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from baselines import loop, train
+from baselines import loop
+from sgdx_cli import main
 from sgdx_dataset import SgdxError
 
 
-def main() -> int:
+def run() -> int:
     save = loop.Training.save
 
     def save_and_end(training: Any) -> None:
@@ -24,10 +25,9 @@ def main() -> int:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop.Training, "save", save_and_end)
-        assert train.main() == 2
-    sys.argv.append("--resume")
-    return train.main()
+        assert main(sys.argv[1:]) == 2
+    return main([*sys.argv[1:], "--resume"])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baselines.batching import by_length, cut, epoch, training_batches
-from baselines.settings import find_recipe, read_recipe
+from baselines.recipes import find_recipe, read_recipe
 
 LENGTHS = np.array([5, 9, 2, 7, 7, 1, 3, 8])
 

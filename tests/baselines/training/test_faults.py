@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from baselines import evaluate, predict, publish, train
 from baselines.checkpoint import finish_replacing, replace_files
-from baselines.settings import read_recipe
+from baselines.recipes import read_recipe
 from sgdx_dataset.io.files import locked
 
 from ...mutations import broken, is_read, mutations

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 import torch
 
-from baselines import loop, task, train
+from baselines import loop, tracker, train
 from baselines.loop import learning_rate, operations_of_token
 from baselines.processes import matrix_peak
-from baselines.settings import T5Settings
+from baselines.t5dst.settings import Settings as T5Settings
 
 from ..conftest import command, write_recipe
 
@@ -35,7 +35,7 @@ def weights(folder: Path) -> dict[str, bytes]:
 
 def train_until(number: signal.Signals, where: str, arguments: tuple[object, ...]) -> None:
     """Train; a signal comes in the midst of step 4, of which 3 was saved, or in an evaluation."""
-    step, accuracy = loop.Training.step, task.joint_goal_accuracy
+    step, accuracy = loop.Training.step, tracker.joint_goal_accuracy
 
     def stepped(training: Any, batches: Any) -> None:
         step(training, batches)
@@ -50,7 +50,7 @@ def train_until(number: signal.Signals, where: str, arguments: tuple[object, ...
         if where == "step":
             patch.setattr(loop.Training, "step", stepped)
         else:
-            patch.setattr(task, "joint_goal_accuracy", evaluated)
+            patch.setattr(tracker, "joint_goal_accuracy", evaluated)
         sys.exit(command(patch, train, *arguments))
 
 

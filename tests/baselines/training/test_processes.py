@@ -67,7 +67,7 @@ def test_fsdp_trains_evaluates_saves_and_resumes(
     done = run(
         "accelerate.commands.launch", "--config_file", ACCELERATE / "fsdp.yaml",
         "--num_processes", processes, "--main_process_port", 0,
-        "-m", "tests.baselines.training.broken_off", "--recipe", recipe, "--output", "run",
+        "-m", "tests.baselines.training.broken_off", "train", "--recipe", recipe, "--output", "run",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "going on at step 2 of 4" in done.stdout

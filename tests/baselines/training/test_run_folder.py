@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from baselines.recipes import find_recipe, read_recipe
 from baselines.run_folder import check_output, public_settings
-from baselines.settings import Also, Augment, find_recipe, read_recipe
+from baselines.settings import Also, Augment
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import write_json
 

@@ -17,7 +17,8 @@ from baselines import loop, predict, train
 from baselines.loop import average_of, make_optimizer
 from baselines.precision import has_bf16, resolved
 from baselines.processes import denormals_are_zero, make_accelerator
-from baselines.settings import Settings, read_recipe
+from baselines.recipes import read_recipe
+from baselines.settings import TrainingSettings
 
 from ..conftest import command, write_recipe
 
@@ -41,13 +42,11 @@ def slope_after_one_step(
     )
     settings = read_recipe(recipe)
     accelerator = make_accelerator(gradient_accumulation_steps=len(batches))
-    line = Line()
-    run: Any = SimpleNamespace(
-        accelerator=accelerator, output=tmp_path, resume=False,
-        provenance=SimpleNamespace(oracle=False),
-    )  # fmt: skip
-    task: Any = SimpleNamespace(model=line, settings=settings, lengths=np.array([1]))
-    training = loop.Training(run, task, "")
+    line: Any = Line()
+    line.planned, line.seen = lambda *_: settings, SimpleNamespace(oracle=False)
+    examples: Any = SimpleNamespace(lengths=np.array([1]))
+    dev: Any = None
+    training = loop.Training(accelerator, line, examples, dev, tmp_path)
     training.optimizer = accelerator.prepare(torch.optim.SGD(line.parameters(), lr=0.1))
     training.progress.step = step
     training.step(iter([(batch, 1) for batch in batches]))
@@ -94,12 +93,12 @@ def test_a_diverged_training_ends_in_a_line_and_without_a_model(
     assert not list((tmp_path / "run" / "checkpoints").glob("*"))
 
 
-def settings(**given: Any) -> Settings:
+def settings(**given: Any) -> TrainingSettings:
     needed = {
         "tracker": "t5dst", "model": "tiny", "steps": 9, "batch_size": 1, "token_budget": 1,
         "learning_rate": 0.1, "save_every": 1, "evaluate_every": 1,
     }  # fmt: skip
-    return Settings(**{**needed, **given})
+    return TrainingSettings(**{**needed, **given})
 
 
 @pytest.mark.parametrize(("scaled", "moved"), [(False, 0.1), (True, 0.1 * 4.0)])

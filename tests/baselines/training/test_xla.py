@@ -18,7 +18,7 @@ from torch import nn
 
 from baselines import loop, train
 from baselines.batching import cut
-from baselines.settings import read_recipe
+from baselines.recipes import read_recipe
 from baselines.xla import check_training, fill_up, training_shapes
 from sgdx_dataset import SgdxError
 
@@ -99,7 +99,7 @@ def test_filled_batches_teach_the_same(
     def filled(training: loop.Training, examples: Any) -> Any:
         batch = collate(training, examples)
         rows, width = training.shapes[-1]
-        full = training.task.fill(batch, rows + 1, width + 8)
+        full = training.examples.fill(batch, rows + 1, width + 8)
         sizes.append(full["input_ids"].shape[0] > batch["input_ids"].shape[0])
         return full
 

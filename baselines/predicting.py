@@ -1,0 +1,125 @@
+"""Prediction with any system: it sees what it may read, and its results are kept chunk by chunk."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+from datasets import Dataset
+
+from sgdx_dataset import SgdxError
+from sgdx_dataset.io.files import write_bytes
+from sgdx_dataset.io.progress import DELAY, moving
+
+from .data.dialogues import chunks_side_by_side, dialogue_bounds
+from .data.rows import visible
+from .shown import Shown
+from .system import Row, System
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+_SECONDS = 30.0  # from a line of progress to the next
+# What a row of predictions has at least.
+_KEYS = {
+    "frames": {"frame_id", "variant", "active_intent", "requested_slots", "slot_values"},
+    "turns": {"turn_id", "variant", "utterance"},
+}
+
+
+class Predictions(NamedTuple):
+    """What a tracker predicts of frame rows, and a generator of turn rows."""
+
+    rows: list[Row]  # in the order of the rows that were predicted
+    counts: dict[str, int]  # figures about the prediction for the header of its file
+
+
+class _Predicting(Shown):
+    """Prints a line now and then, too."""
+
+    lines = 0
+
+    def update(self, steps: int) -> None:
+        """Move on, and show it."""
+        super().update(steps)
+        if steps and time.perf_counter() - self.since > DELAY + _SECONDS * self.lines:
+            self.lines += 1
+            self.line(f"{self.done} of {self.end} {self.unit}, {self.left} left")
+
+
+def predict(
+    system: System,
+    rows: Dataset,
+    folder: Path | None = None,
+    accelerator: Accelerator | None = None,
+) -> Predictions:
+    """Predict with a system, which gets only the columns that it declares to read.
+
+    Args:
+        system: A tracker or a generator.
+        rows: Rows of whole dialogues, of one or several variants.
+        folder: Where each chunk's results are kept. A killed prediction that is started again
+            predicts only the chunks that it lacks. None for one chunk that is not kept.
+        accelerator: The processes, which take the chunks in turn and all get all predictions; they
+            need a folder.
+    """
+    rows = visible(rows, system)
+    if folder is None:
+        shown = _Predicting(True, "Predicting", system.ROWS, len(rows))
+        with moving(shown), shown.bar:
+            return Predictions(_track(system, rows), dict(system.counts))
+    bounds = dialogue_bounds(rows)
+    size: int = system.options.chunk_size  # type: ignore[attr-defined]  # trained ones have it
+    chunks = [
+        np.concatenate([np.arange(bounds[index], bounds[index + 1]) for index in dialogues])
+        for dialogues in chunks_side_by_side(np.array(rows["variant"])[bounds[:-1]], size)
+    ]
+    files = [folder / f"{number:06d}.json" for number in range(len(chunks))]
+    place, places = 0, 1
+    if accelerator is not None:
+        place, places = accelerator.process_index, accelerator.num_processes
+    own = range(place, len(chunks), places)
+    missing = [number for number in own if not files[number].exists()]
+    total = sum(len(chunks[number]) for number in missing)
+    shown = _Predicting(place == 0, "Predicting", system.ROWS, total)
+    if len(missing) < len(own):
+        shown.line(f"going on at chunk {len(own) - len(missing)} of {len(own)}")
+    end = 0
+    with moving(shown), shown.bar:
+        for number in missing:
+            predicted = _track(system, rows.select(chunks[number]))
+            folder.mkdir(parents=True, exist_ok=True)
+            write_bytes(files[number], msgspec.json.encode((predicted, system.counts)))
+            end += len(chunks[number])
+            shown.update(end - shown.done)
+    if accelerator is not None:
+        accelerator.wait_for_everyone()
+    in_order: list[Row] = [{}] * len(rows)
+    counts = Counter[str]()
+    for chunk, path in zip(chunks, files):
+        of_chunk, of_counts = msgspec.json.decode(path.read_bytes())
+        counts.update(of_counts)
+        for index, row in zip(chunk.tolist(), of_chunk, strict=True):
+            in_order[index] = row
+    if accelerator is not None:
+        accelerator.wait_for_everyone()  # before the folder is removed
+    return Predictions(in_order, dict(counts))
+
+
+def _track(system: System, rows: Dataset) -> list[Row]:
+    """The rows that a system predicts, which may be somebody else's."""
+    system.counts = Counter()
+    predicted: list[Any] = [*system.track(rows)]
+    if len(predicted) != len(rows):
+        found = f"found {len(predicted)} rows, expected {len(rows)}"
+        raise SgdxError(f"{system.NAME}: track: {found}")
+    for row in predicted:
+        lacking = _KEYS[system.ROWS] - (row.keys() if isinstance(row, dict) else set())
+        if lacking:
+            found = f"found a row without {', '.join(sorted(lacking))}"
+            raise SgdxError(f"{system.NAME}: track: {found}")
+    return predicted
