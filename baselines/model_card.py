@@ -32,7 +32,7 @@ from sgdx_eval.tables import to_markdown
 from sgdx_metric.result import SETS, title
 
 from .run_folder import read_json, read_log
-from .system import get_trainable, settings_of
+from .system import get_trainable, structs_of
 
 # The task of the Hub that the model index has, what it is called here, and the metric of the Hub
 # that its figures are of: those whose name begins with the word.
@@ -160,7 +160,7 @@ class Card:
         path = folder / "scores.json"
         self.scores = _Scores(path) if path.exists() else None
         self.is_oracle = self.run["oracle"] or bool(self.scores and self.scores.is_oracle)
-        self.tasks = ("",) if self.is_own else settings_of(self.tracker).TASKS
+        self.tasks = ("",) if self.is_own else structs_of(self.tracker).Settings.TASKS
 
     @cached_property
     def is_toy(self) -> bool:

@@ -139,8 +139,13 @@ def make_request(
 def write_predictions(request: Request, output: Path) -> bool:
     """Write ``VARIANT.jsonl`` for each variant; returns whether this is the first process."""
     if request.system_class.Settings is None:
+        system = request.system_class()
         with locked(output):
-            _predict(request, request.system_class(), output)
+            if hasattr(system, "fit"):
+                from .data.rows import counted_rows
+
+                system.fit(counted_rows(request.data.source, system))
+            _predict(request, system, output)
         return True
     from .model_files import recorded_settings
     from .precision import autocast, has_bf16, resolved

@@ -29,13 +29,9 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, settings: Any, **facts: Any) -> Self:
-        """How a model reads, from the settings of the same names; the rest is told by ``with_``."""
+        """How a model reads, from the settings of the same names."""
         own = set(cls.__struct_fields__) - set(Provenance.__struct_fields__)
         return cls(**{n: getattr(settings, n) for n in own if hasattr(settings, n)} | facts)
-
-    def with_(self, training: Provenance) -> Self:
-        """The same model, trained on these words."""
-        return msgspec.structs.replace(self, **msgspec.structs.asdict(training))
 
     def continued_from(self, start: Provenance) -> Provenance:
         """The provenance of a model that starts from another, which has seen words already."""

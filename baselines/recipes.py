@@ -12,7 +12,7 @@ from sgdx_dataset.io.errors import SgdxError, one_of
 from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.yaml import parse_yaml
 
-from .system import SYSTEMS, settings_of
+from .system import SYSTEMS, get_trainable, structs_of
 
 
 def find_recipe(name: str) -> Path:
@@ -51,7 +51,7 @@ def read_recipe(path: Path, changes: Sequence[str] = ()) -> Any:
         known = ", ".join(name for name in SYSTEMS if name != "lexical")
         raise SgdxError(f"{where}: tracker is {tracker!r}, expected one of {known}")
     try:
-        kind = settings_of(tracker)
+        kind = structs_of(tracker).Settings or get_trainable(tracker)
     except SgdxError as error:
         raise SgdxError(f"{where}: {error}") from None
     try:

@@ -122,27 +122,15 @@ def get_trainable(name: str) -> Any:
     return system_class
 
 
-def settings_of(name: str) -> type[TrainingSettings]:
-    """The struct of a system's recipes; of those of this package without their code."""
-    kind: type[TrainingSettings] = (_beside(name) or get_trainable(name)).Settings
-    return kind
-
-
-def options_of(name: str) -> type[PredictionOptions]:
-    """The struct of a system's options of prediction."""
-    kind: type[PredictionOptions] = (_beside(name) or get_system(name)).Options
-    return kind
-
-
-def _beside(name: str) -> Any:
-    """The module of settings beside a system of this package that is trained."""
+def structs_of(name: str) -> Any:
+    """What has the ``Settings`` and ``Options`` of a system: a module beside it, or its class."""
     package = SYSTEMS.get(name, "").rpartition(".system:")[0]
-    return import_module(f"{package}.settings") if package else None
+    return import_module(f"{package}.settings") if package else get_system(name)
 
 
 def read_options(name: str, given: Mapping[str, str]) -> PredictionOptions:
     """A system's options of prediction, from what a command line has of them."""
-    kind = options_of(name)
+    kind: type[PredictionOptions] = structs_of(name).Options
     options = {option.removeprefix("--").replace("-", "_"): given[option] for option in given}
     known = [_option(field) for field in kind.__struct_fields__]
     for field in options:
@@ -158,7 +146,7 @@ def read_options(name: str, given: Mapping[str, str]) -> PredictionOptions:
 
 def option_help(name: str) -> str:
     """The options of prediction that a system has, a paragraph each."""
-    shapes = msgspec.inspect.type_info(options_of(name))
+    shapes = msgspec.inspect.type_info(structs_of(name).Options)
     assert isinstance(shapes, msgspec.inspect.StructType)  # noqa: S101
     lines = [f"Options of {name}:{'' if shapes.fields else ' none'}"]
     for shape in shapes.fields:

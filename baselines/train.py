@@ -261,7 +261,8 @@ def _train_task(run: Run, name: str) -> None:
         tracker = tracker_class.start(msgspec.structs.replace(run.settings, model=initial))
     else:
         tracker = tracker_class.start(run.settings)
-    tracker.seen = tracker.seen.with_(run.training.provenance)
+    trained_on = msgspec.structs.asdict(run.training.provenance)
+    tracker.seen = msgspec.structs.replace(tracker.seen, **trained_on)
     tracker.settings, tracker.data = run.settings, run.training.data
     xla.move(tracker, accelerator.device)
     examples = tracker.examples(visible(run.training.rows, run.system_class, gold=True))

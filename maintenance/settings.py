@@ -15,7 +15,7 @@ import msgspec
 
 from baselines import settings as common
 from baselines.sgp_dst.settings import PartSettings
-from baselines.system import SYSTEMS, settings_of
+from baselines.system import SYSTEMS, structs_of
 from sgdx_dataset.io.json import pretty_json
 from sgdx_tools import keys
 
@@ -25,7 +25,7 @@ KINDS = {
     "All systems": common.TrainingSettings,
     "Trackers with an encoder": common.EncoderSettings,
     "Recipes of epochs": common.EpochSettings,
-    **{name: settings_of(name) for name in SYSTEMS if name != "lexical"},
+    **{name: structs_of(name).Settings for name in SYSTEMS if name != "lexical"},
     "A submodel of sgp_dst (`parts`)": PartSettings,
     "`augment`": common.Augment,
     "`also`": common.Also,

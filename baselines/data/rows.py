@@ -155,6 +155,13 @@ def random_dialogues(rows: Dataset, settings: TrainingSettings) -> Dataset:
     return rows.select([index for index, name in enumerate(names) if name in drawn])
 
 
+def counted_rows(source: str | None, system: System) -> Dataset:
+    """The rows of train that a system without a network counts: original ones, with gold."""
+    original_leak(source, oracle=False)
+    rows = ROWS_OF[system.ROWS](load("original", "train", source), "train", source)
+    return visible(rows, system, gold=True)
+
+
 def dev_rows(source: str | None, kind: Kind = "frames") -> Dataset:
     """Rows of the dev split under the original schemas."""
     return ROWS_OF[kind](load("original", "validation", source), "validation", source)

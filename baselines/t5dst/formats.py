@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import (
     DONTCARE,
     NONE_INTENT,
@@ -25,6 +24,8 @@ from sgdx_dataset.schema import (
     allowed_value,
     read_service,
 )
+
+from .settings import FormatName
 
 NONE = "none"
 _RESERVED = re.compile(rf'"*({NONE}|{DONTCARE})"*', re.IGNORECASE)
@@ -197,17 +198,10 @@ class D3ST:
         return lambda text: lettered.get(text.lower()) or find_value(slot, dialogue, text)
 
 
-FORMATS: dict[str, Format] = {
+FORMATS: dict[FormatName, Format] = {
     "t5dst": T5DST(),
     "d3st": D3ST(),
 }
-
-
-def get_format(name: str) -> Format:
-    """The format with the given name."""
-    if name not in FORMATS:
-        raise SgdxError(f"format '{name}' is unknown, expected one of {', '.join(FORMATS)}")
-    return FORMATS[name]
 
 
 def shown_schema(row: Mapping[str, Any], prompt: Format, shuffle: int | None) -> Service:

@@ -51,7 +51,7 @@ class Options(BatchOptions, frozen=True, kw_only=True):
 class Seen(Provenance, frozen=True, kw_only=True):
     """What a model was trained on, and how it reads; ``sgdx`` of its ``config.json``."""
 
-    format: str  # name of the prompt format
+    format: FormatName
     max_input: int  # in tokens
     max_target: int
     # Commit on the Hub of the model that training started from; empty if that was a folder.

@@ -25,7 +25,7 @@ from ..system import Row
 from ..tracker import answer_batches
 from . import settings as own
 from .data import Inputs, Texts, TokenLimits
-from .formats import Format, get_format, shown_schema
+from .formats import FORMATS, Format, shown_schema
 from .model import EncoderDecoder, generate, texts_of, tiny_t5, tiny_tokenizer
 
 
@@ -46,7 +46,7 @@ class T5Tracker(EncoderDecoder):
     def tiny(cls, rows: Dataset, settings: own.Settings) -> Sequence[Any]:
         """A small T5 and a tokenizer of the prompts and answers of rows."""
         texts = Texts()
-        texts.read(rows, get_format(settings.format), settings.seed, with_answers=True)
+        texts.read(rows, FORMATS[settings.format], settings.seed, with_answers=True)
         tokenizer = tiny_tokenizer([*texts.histories, *texts.parts, *texts.answers])
         return tiny_t5(len(tokenizer), settings.seed), tokenizer
 
@@ -71,7 +71,7 @@ class T5Tracker(EncoderDecoder):
     @property
     def prompt(self) -> Format:
         """The prompt format of the model."""
-        return get_format(self.seen.format)
+        return FORMATS[self.seen.format]
 
     def describe(self) -> Row:
         """The model's digest and provenance, and the parts of a prediction row that it fills."""
@@ -140,9 +140,9 @@ _HISTORY = [
 _UTTERANCE = "To the Botanical Garden, please."
 
 
-def example(repository: str, format_name: str, max_target: int) -> str:
+def example(repository: str, format_name: own.FormatName, max_target: int) -> str:
     """Python code that tracks one turn of a dialogue and imports only transformers."""
-    prompt = get_format(format_name)
+    prompt = FORMATS[format_name]
     dialogue, parts = prompt.history(_HISTORY, _UTTERANCE), prompt.parts(_SCHEMA)
     pairs = [(dialogue, part) if prompt.HISTORY_FIRST else (part, dialogue) for part in parts]
     prompts = "".join(f"    {' '.join(pair)!r},\n" for pair in pairs)

@@ -176,6 +176,34 @@ class Mine(System):
 """
 
 
+_COUNTING = """
+from collections import Counter
+from baselines.system import System
+from sgdx_eval.predictions import prediction_row
+
+class Majority(System):
+    NAME, READS = "majority", ("utterance",)
+
+    def fit(self, rows):
+        self.counted = Counter(row["active_intent"] for row in rows)
+
+    def track(self, rows):
+        (most, _), = self.counted.most_common(1)
+        return [prediction_row(row, most, [str(sum(self.counted.values()))], {}) for row in rows]
+"""
+
+
+def test_a_tracker_that_only_counts_gets_train(
+    three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "counting.py").write_text(_COUNTING)
+    words = ("--tracker", "counting:Majority", "--variant", "v2", "--dialogues", three)
+    assert command(monkeypatch, predict, *words, "--output", tmp_path / "out") == 0
+    row = json.loads((tmp_path / "out" / "v2.jsonl").read_text().splitlines()[1])
+    assert (row["active_intent"], row["requested_slots"]) == ("BookCheckup", ["492"])
+
+
 def test_predictions_of_own_code_are_made_anew(
     three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ from baselines.sgd_baseline.data import read_frames
 from baselines.sgp_dst.data import EXAMPLES
 from baselines.sgp_dst.training import ExampleColumns
 from baselines.t5dst.data import Texts
-from baselines.t5dst.formats import get_format
+from baselines.t5dst.formats import FORMATS
 from baselines.t5dst.settings import Settings as T5Settings
 from sgdx_dataset import SgdxError, frames, load
 from sgdx_dataset.configs import SPLITS
@@ -78,7 +78,7 @@ def test_what_is_said_is_in_memory_once() -> None:
     kept = []
     for rows in (alone, with_more):
         texts = Texts()
-        texts.read(rows, get_format("d3st"))
+        texts.read(rows, FORMATS["d3st"])
         examples = (e for dialogue in read_dialogues(rows) for e in EXAMPLES["intent"](dialogue))
         questions = ExampleColumns(examples).questions
         kept.append((len(texts.histories), len(read_frames(rows).texts), len(questions.turns)))

@@ -11,7 +11,6 @@ from baselines.t5dst.formats import (
     FORMATS,
     AnswerState,
     Format,
-    get_format,
     gold_state,
     restore_case,
     shown_schema,
@@ -72,7 +71,7 @@ ENDS = "1=1a 2=2 [intents] i1 [req_slots] 0"
     ],
 )
 def test_literal_texts(name: str, history: str, parts: list[str], targets: list[str]) -> None:
-    prompt = get_format(name)
+    prompt = FORMATS[name]
     assert prompt.history(HISTORY, UTTERANCE) == history
     assert prompt.parts(SCHEMA) == parts
     assert prompt.targets(SCHEMA, GOLD) == targets
@@ -127,7 +126,7 @@ def test_targets_decode_to_the_gold_state_of_every_frame(name: str, shuffle: int
 def test_what_models_write(
     name: str, outputs: list[str], values: dict[str, str], invalid: int
 ) -> None:
-    state = get_format(name).decode(SCHEMA, SAID, outputs)
+    state = FORMATS[name].decode(SCHEMA, SAID, outputs)
     assert {slot: given[0] for slot, given in state.slot_values.items()} == values
     assert state.invalid == invalid
 

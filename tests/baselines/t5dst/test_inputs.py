@@ -9,7 +9,7 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from baselines.t5dst.data import Inputs, Texts, TokenLimits, filled
-from baselines.t5dst.formats import FORMATS, get_format
+from baselines.t5dst.formats import FORMATS
 from baselines.t5dst.model import tiny_tokenizer
 from sgdx_dataset import frames, load
 from sgdx_dataset.tracker_inputs import GOLD
@@ -27,7 +27,7 @@ def tokenizer(rows: Any) -> PreTrainedTokenizerFast:
 
 def read(rows: Any, name: str, shuffle: int | None = None) -> Texts:
     texts = Texts()
-    texts.read(rows, get_format(name), shuffle, with_answers=shuffle is not None)
+    texts.read(rows, FORMATS[name], shuffle, with_answers=shuffle is not None)
     return texts
 
 
@@ -35,7 +35,7 @@ def read(rows: Any, name: str, shuffle: int | None = None) -> Texts:
 def test_history_is_cut_from_its_beginning_and_the_schema_survives(
     rows: Any, tokenizer: PreTrainedTokenizerFast, name: str
 ) -> None:
-    prompt, texts = get_format(name), read(rows, name)
+    prompt, texts = FORMATS[name], read(rows, name)
     whole = Inputs(texts, tokenizer, prompt, TokenLimits(4096, 64))
     assert whole.facts["cut"] == {
         "inputs": 0,
@@ -60,7 +60,7 @@ def test_history_is_cut_from_its_beginning_and_the_schema_survives(
 def test_a_batch_counts_by_the_tokens_of_its_answers(
     rows: Any, tokenizer: PreTrainedTokenizerFast
 ) -> None:
-    inputs = Inputs(read(rows, "t5dst", 0), tokenizer, get_format("t5dst"), TokenLimits(256, 32))
+    inputs = Inputs(read(rows, "t5dst", 0), tokenizer, FORMATS["t5dst"], TokenLimits(256, 32))
     plain = inputs.batch(np.array([0, 9]))
     for batch in (plain, filled(plain, 4, 256, 32)):
         assert batch["weight"].item() == (batch["labels"] != -100).sum().item()
@@ -72,6 +72,6 @@ def test_shuffling_depends_on_the_seed_alone(rows: Any) -> None:
     first, again, other = (list(read(rows, "d3st", seed).parts) for seed in (1, 1, 2))
     assert first == again != other
     shown = Texts()
-    shown.read(rows.remove_columns(list(GOLD)), get_format("d3st"), 1)  # to predict, without gold
+    shown.read(rows.remove_columns(list(GOLD)), FORMATS["d3st"], 1)  # to predict, without gold
     assert list(shown.parts) == first
     assert not shown.targets

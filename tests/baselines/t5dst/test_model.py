@@ -24,7 +24,7 @@ from transformers import (
 )
 
 from baselines.t5dst.data import Inputs, Texts, TokenLimits
-from baselines.t5dst.formats import get_format
+from baselines.t5dst.formats import FORMATS
 from baselines.t5dst.model import (
     commit_of,
     generation_settings,
@@ -142,8 +142,8 @@ def test_padding_changes_nothing_of_what_any_model_says(make: Any) -> None:
     tokenizer = tiny_tokenizer(["a cab"], 300)
     rows = frames(load("original", "train", "sample")).select(range(6))
     texts = Texts()
-    texts.read(rows, get_format("t5dst"), with_answers=True)
-    inputs = Inputs(texts, tokenizer, get_format("t5dst"), TokenLimits(176, 8))
+    texts.read(rows, FORMATS["t5dst"], with_answers=True)
+    inputs = Inputs(texts, tokenizer, FORMATS["t5dst"], TokenLimits(176, 8))
     order = np.argsort(inputs.lengths)
     batch = inputs.batch(order[[0, -1]])
     del batch["weight"]
