@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -116,19 +117,33 @@ def test_no_old_name_stays_and_what_is_valid_stays_so(schema: Json, data: st.Dat
     assert Draft202012Validator(new).is_valid(renaming.value(value)) == is_valid
 
 
-def test_what_two_parts_describe_gets_one_name() -> None:
-    # What stands under "to" is the inner object of a card, and a card.
-    card: Json = {"properties": {"to": {"properties": {"to": {"type": "string"}}}}}
-    schema: Json = {
-        "$ref": "#/$defs/Card",
-        "properties": {"to": {"$ref": "#/$defs/Card"}},
-        "$defs": {"Card": card},
-    }
+CARD: Json = {"properties": {"to": {"properties": {"to": {"type": "string"}}}}}
+TO: Json = {"type": "object", "required": ["to"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        # What stands under "to" is the inner object of a card, and a card.
+        (
+            {"$ref": "#/$defs/Card", "properties": {"to": {"$ref": "#/$defs/Card"}},
+             "$defs": {"Card": CARD}},
+            {"to": {"to": {"to": "me"}}},
+        ),
+        # What describes all others, or all items, speaks of names that one of them has.
+        (CARD | {"patternProperties": {"^.": TO}}, {"to": {"to": "me"}}),
+        (CARD | {"allOf": [{"additionalProperties": TO}]}, {"to": {"to": "me"}}),
+        ({"properties": {"all": {"prefixItems": [CARD], "contains": {"required": ["to"]}}}},
+         {"all": [{"to": {"to": "me"}}]}),
+    ],
+)  # fmt: skip
+def test_what_two_parts_describe_gets_one_name(schema: Json, value: Json) -> None:
     renaming = renamed(schema)
-    value = {"to": {"to": {"to": "me"}}}
     new = renaming.value(value)
-    assert "to" not in json.dumps(new).replace("me", "")
+    assert "to" not in json.dumps([new, renaming.schema().get("allOf")]).replace("me", "")
     assert undone(renaming).value(new) == value
+    is_valid = Draft202012Validator(schema).is_valid(value)
+    assert Draft202012Validator(renaming.schema()).is_valid(new) == is_valid
 
 
 def _untitled(schema: Json) -> Json:
