@@ -233,7 +233,6 @@ def states(folder: Path) -> Json:
         "release": scored("sgdx_metric score --source sample", *release),
         "turns": changed("--joint-acc-across-turn"),
         "no fuzzy match": changed("--no-fuzzy-match"),
-        "zero mean dropped": changed("--zero-mean", "drop"),
         "one service": changed("--service", "Cabs_1"),
         "compare": compare("--details"),
     }

@@ -47,10 +47,9 @@ class Source:
     """Where dialogues come from."""
 
     source: Annotated[str | None, Parameter(metavar="PATH")] = None
-    """Read SGD from this source: a release directory, a release archive (.zip), 'sample'
-    for the small corpus of this package, 'many' for its corpus of many services, or 'download' to
-    fetch the release once. Default: the environment variable SGDX_SOURCE, else the source that
-    'sgdx prepare' was given last."""
+    """Read this release: a directory, an archive (.zip), 'sample' or 'many' for a corpus of this
+    package, or 'download' to fetch SGD once. Default: $SGDX_SOURCE, else what 'sgdx prepare' was
+    given last."""
 
     def named(self, cache: Path | None = None) -> str:
         """The source; the first process says on standard error which it is, if none is given."""
@@ -74,12 +73,10 @@ class Source:
 
 
 _OWN = (
-    "NAME=PATH adds a variant of your own and calls it NAME. PATH is a .json file with a few new "
-    'words, as in {"Weather_1": {"slots": {"city": "town"}}}, an overlay of \'sgdx reword '
-    "backtranslate', or a folder with train/schema.json, dev/schema.json and test/schema.json, "
-    "some of which may be missing. 'control' adds control1 to control5, trivial edits of the "
-    "original descriptions, and 'repeat' repeat2 to repeat6, the original words for what was "
-    "predicted again."
+    "NAME=PATH adds a variant of your own: a .json file of new words, as in "
+    '{"Weather_1": {"slots": {"city": "town"}}}, or a folder with test/schema.json and the like. '
+    "'control' adds control1 to control5, trivial edits, and 'repeat' repeat2 to repeat6, the "
+    "original words again."
 )
 _CHOSEN = "Take these variants: original, v1 to v5. Default: all that the source has. "
 
@@ -135,8 +132,8 @@ Dialogues: TypeAlias = Annotated[
     Path | None,
     Parameter(
         name="--dialogues",
-        help="Take only the dialogues of this file: a file of 'sgdx subset', a JSON list of "
-        "dialogue ids, or a text file with one id per line. Default: all.",
+        help="Take only these dialogues: a file of 'sgdx subset', a JSON list of ids, or a text "
+        "file with one id per line. Default: all.",
     ),
 ]
 Turns: TypeAlias = Annotated[

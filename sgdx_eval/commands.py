@@ -50,16 +50,16 @@ def score(
     Parameters
     ----------
     output
-        Write the scores to this JSON file, which other commands read. The scores of every frame
-        or turn stand beside it, in items.parquet. Default: only print them.
+        Write the scores to this JSON file, and those of every frame or turn to items.parquet
+        beside it. Default: only print them.
     """
     from sgdx_metric.signature import Rules
 
     from .score import score as score_task
     from .tasks import task_of
 
-    rules = Rules(not frames.no_fuzzy_match, frames.joint_acc_across_turn, frames.zero_mean)
-    inputs = given.inputs(rules=rules, acts=frames.system_acts)
+    rules = Rules(not frames.no_fuzzy_match, frames.joint_acc_across_turn)
+    inputs = given.inputs(rules=rules)
     task = task_of(inputs.paths, frames)
     score_task(task, inputs, output, verbose=not quiet, details=explain, form=format)
     _print_files(quiet, output)
@@ -168,21 +168,18 @@ def explain(
 ) -> None:
     """Show what one frame or turn scores, or what broke.
 
-    A frame is shown slot by slot, a turn action by action.
-
     Parameters
     ----------
     item
-        Show this frame: DIALOGUE/TURN/SERVICE, as in 1_00000/4/Hotels_2, with the original name of
-        the service. Of generated turns, DIALOGUE/TURN.
+        Show this frame: DIALOGUE/TURN/SERVICE, with the service's original name, as in
+        1_00000/4/Hotels_2. Of generated turns, DIALOGUE/TURN.
     nli
-        Judge generated turns also with this model of entailment, as 'sgdx responses score' does.
+        Judge generated turns with this model, as 'sgdx responses score' does.
     changed
-        List the frames that score less under the variant SECOND than under FIRST, as in --changed
-        original v5, instead of showing one frame.
+        List the frames that score less under SECOND than under FIRST, as in --changed original v5.
     flips
         List the frames that are right under one variant and wrong under another, with the slots
-        that changed, instead of showing one frame.
+        that changed.
     """
     from sgdx_metric.signature import Rules
 

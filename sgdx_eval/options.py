@@ -27,7 +27,7 @@ Details: TypeAlias = Annotated[
     bool,
     Parameter(
         name=("--explain", "--details"),
-        help="Also print all tables, by service and by variant, and what their words mean.",
+        help="Print all tables, by service and by variant, and what their words mean.",
     ),
 ]
 Quiet: TypeAlias = Annotated[
@@ -37,8 +37,7 @@ Format: TypeAlias = Annotated[
     Literal["text", "latex"],
     Parameter(
         name="--format",
-        help="Print the tables as text with all that is said of them, or alone, as LaTeX for the "
-        "package booktabs.",
+        help="Print tables and what is said of them as text, or tables alone as LaTeX (booktabs).",
     ),
 ]
 Evaluator: TypeAlias = Annotated[
@@ -65,14 +64,13 @@ class ReferenceOptions(SourceOptions):
     """What is scored against."""
 
     source: Annotated[str | None, Parameter(metavar="PATH")] = None
-    """Read the references from this source: a release directory, a release archive (.zip),
-    'sample' for the small corpus of this package, or 'download' to fetch the release once. Default:
-    the source that the predictions name, else the environment variable SGDX_SOURCE, else the source
-    that 'sgdx prepare' was given last."""
+    """Read the references from this release: a directory, an archive (.zip), 'sample', 'many', or
+    'download'. Default: the one that the predictions name, else $SGDX_SOURCE, else what 'sgdx
+    prepare' was given last."""
 
     references: Annotated[Path | None, Parameter(metavar="DIR")] = None
-    """Read the references from this folder instead. It has the VARIANT.parquet files that 'sgdx
-    export frames' writes, or 'sgdx export turns' of generated turns."""
+    """Read the references from this folder instead, in which 'sgdx export frames' wrote
+    VARIANT.parquet, or 'sgdx export turns' of generated turns."""
 
     split: Split = "test"
     """Take this split."""
@@ -96,19 +94,18 @@ class PredictionOptions(ReferenceOptions):
     """What is scored, and what of it."""
 
     predictions: Annotated[tuple[str, ...], EACH, Parameter(metavar="DIR | VARIANT=PATH")]
-    """Read the predictions from one folder with VARIANT.jsonl for each variant, or give
-    VARIANT=PATH once for each variant. PATH is a JSONL file, or a directory of dialogues_*.json.
-    The folder may have such directories too."""
+    """Read the predictions from one folder with VARIANT.jsonl, or VARIANT/dialogues_*.json, for
+    each variant, or give VARIANT=PATH of such a file or folder once for each variant."""
 
     dialogues: Annotated[Path | None, Parameter(metavar="FILE")] = None
-    """Take only the dialogues of this file: a file of 'sgdx subset', a JSON list of dialogue ids,
-    or a text file with one id per line. Default: those that the predictions name, else all."""
+    """Take only these dialogues: a file of 'sgdx subset', a JSON list of ids, or a text file with
+    one id per line. Default: those that the predictions name, else all."""
 
     limit: Annotated[int | None, Parameter(metavar="N", validator=Number(gte=1))] = None
-    """Take only the first N of these dialogues, in the order of the references."""
+    """Take only the first N of these dialogues."""
 
     service: tuple[str, ...] = ()
-    """Take only the frames or turns of these services, by their original names. Default: all."""
+    """Take only what is of these services, by their original names. Default: all."""
 
     def inputs(self, **others: Any) -> Inputs:
         """The predictions, and what they are scored against."""
@@ -182,8 +179,7 @@ class MatchOptions:
     """How values are compared."""
 
     no_fuzzy_match: bool = False
-    """Score a free-form value 1 if it equals a reference value, and otherwise 0, instead of by its
-    similarity."""
+    """Score a free-form value 1 if it equals a reference value, else 0, and no similarity."""
 
 
 @Parameter(name="*", group=OF_STATES)
@@ -191,13 +187,5 @@ class MatchOptions:
 class FrameOptions(MatchOptions):
     """What only states have."""
 
-    system_acts: Literal["yes", "no"] | None = None
-    """Say whether the tracker read the system's dialogue acts, if the predictions do not say it.
-    The signature has it. It changes no score."""
-
-    zero_mean: Literal["0", "drop"] = "0"
-    """Choose how the schema sensitivity treats a frame that is wrong under every variant: count it
-    as 0, or leave it out of the mean (drop)."""
-
     joint_acc_across_turn: bool = False
-    """Compute the joint accuracies of whole turns instead of frames, as in MultiWOZ."""
+    """Compute joint accuracies of whole turns instead of frames, as in MultiWOZ."""

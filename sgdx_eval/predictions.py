@@ -483,21 +483,10 @@ def unread_answers(headers: Mapping[str, Header]) -> dict[str, tuple[int, int]]:
     return unread
 
 
-def system_acts(headers: Mapping[str, Header], option: str | None) -> str:
-    """Whether the predictions used the system's dialogue acts: "yes", "no", "unknown" or "mixed".
-
-    The option is "yes" or "no" for those that do not say; None where that is unknown.
-    """
-    distinct = set()
-    for name, header in headers.items():
-        stated = header.system.get("system_acts")
-        answer = ("yes" if stated else "no") if isinstance(stated, bool) else option or "unknown"
-        if option and answer != option:
-            raise SgdxError(
-                f"--system-acts {option}: the predictions for {name} say '{answer}' themselves, "
-                f"expected '{option}' or nothing"
-            )
-        distinct.add(answer)
+def system_acts(headers: Mapping[str, Header]) -> str:
+    """Whether predictions used the system's dialogue acts: "yes", "no", "unknown" or "mixed"."""
+    stated = (header.system.get("system_acts") for header in headers.values())
+    distinct = {("no", "yes")[of] if isinstance(of, bool) else "unknown" for of in stated}
     return distinct.pop() if len(distinct) == 1 else "mixed"
 
 

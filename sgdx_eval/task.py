@@ -71,8 +71,6 @@ class Inputs:
     # The original names of the services to score; none for all.
     services: Sequence[str] = ()
     rules: Rules = OFFICIAL
-    # Whether the tracker was given the system's dialogue acts: "yes", "no" or None for unknown.
-    acts: str | None = None
 
     @cached_property
     def paths(self) -> dict[str, Path]:
@@ -113,7 +111,7 @@ class Given(NamedTuple):
             split=self.gold.split,
             release=self.gold.release,
             rules=self.inputs.rules,
-            system_acts=system_acts(headers, self.inputs.acts),
+            system_acts=system_acts(headers),
             oracle=is_oracle(headers),
             made_elsewhere=any(header.data is None for header in headers.values()),
             variants=self.gold.marks([*self.predictions]),

@@ -43,17 +43,16 @@ def predict(
     Parameters
     ----------
     repeats
-        Ask everything N times under the original words, 6 at most, and call the further predictions
-        repeat2 to repeatN. 'sgdx score --variant repeat' then shows what noise alone makes.
+        Ask all 2 to 6 times under the original words: repeat2 and so on show what noise makes.
     command
-        Ask this program instead of a server. It reads lines with custom_id, frame and body. It
-        writes lines with custom_id and state, or with a chat completion as response.
+        Ask this program instead. It reads lines with custom_id, frame and body, and writes lines
+        with custom_id and state, or a chat completion as response.
     estimate
         Send nothing: count the requests and their tokens.
     requests
         Send nothing: write the requests as OpenAI batch files.
     collect
-        Send nothing: read the answers to batch files from these JSON Lines files.
+        Send nothing: read the answers to batch files from these files.
     """
     from sgdx_eval.predictions import finished_names
 

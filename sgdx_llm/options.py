@@ -25,24 +25,20 @@ class ServerOptions:
     """Which server is asked, and with which fields of requests."""
 
     provider: ProviderName = "openai"
-    """Say whose server it is. This sets the address, the variable of the key, such as
-    GROQ_API_KEY, and what the server refuses or ignores in requests."""
+    """Say whose server it is, which sets its address and the variable of its key."""
 
     base_url: Annotated[str | None, Parameter(metavar="URL")] = None
-    """Ask the server at this address, such as http://localhost:8000/v1. It needs OpenAI's
-    interface. Default: the provider's address; for OpenAI, $OPENAI_BASE_URL if it is set. The key
-    is read from $OPENAI_API_KEY, or from the provider's variable."""
+    """Ask the server at this address, as http://localhost:8000/v1, which has OpenAI's interface.
+    Default: $OPENAI_BASE_URL or the provider's. Its key is in $OPENAI_API_KEY or the like."""
 
     set: Annotated[tuple[str, ...], EACH, Parameter(metavar="KEY=JSON")] = ()
-    """Set a field of the requests, as in --set temperature=0.3. Default: temperature=0, seed=0,
-    max_tokens=1024. The option may be given several times."""
+    """Set a field of requests. Default: temperature=0, seed=0, max_tokens=1024."""
 
     omit: Sequence[str] = ()
-    """Leave out fields of the requests that the server refuses, as in --omit seed."""
+    """Leave out fields that the server refuses, as in --omit seed."""
 
     price: Annotated[str | None, Parameter(metavar="IN,CACHED,OUT")] = None
-    """Give the price of a million tokens: of requests, of the cached part of requests, and of
-    answers."""
+    """Give prices of a million tokens: of requests, cached ones, answers."""
 
     def __post_init__(self) -> None:
         """Read every value, so that a wrong one is told before anything else is done."""
@@ -80,21 +76,19 @@ class SendingOptions:
     """How requests are sent, and when to stop."""
 
     header: Annotated[tuple[str, ...], EACH, Parameter(metavar="NAME=VALUE")] = ()
-    """Send this header with every request, which some gateways need. It is written to no file. The
-    option may be given several times."""
+    """Send this header with every request. It is written to no file."""
 
     timeout: Annotated[float, Parameter(metavar="SECONDS")] = 300
-    """Give a request up for this run if its answer is not whole after so many seconds."""
+    """Give a request up if its answer is not whole after so many seconds."""
 
-    stop_unread: Annotated[str | None, Parameter(metavar="SHARE/AFTER")] = None
-    """Stop if this share of answers cannot be read. 0.5/50 means: half of the answers, once there
-    are 50 or more."""
+    stop_unread: Annotated[str | None, Parameter(metavar="SHARE/N")] = None
+    """Stop if this share of N answers or more cannot be read, as in 0.5/50."""
 
     concurrency: int = 16
     """Send at most this number of requests at once."""
 
     max_requests: int | None = None
-    """Stop after this number of requests. One that is tried again counts once."""
+    """Stop after this number of requests, each of which counts once."""
 
     max_cost: float | None = None
     """Stop before the requests cost more than this, by --price."""
@@ -148,11 +142,10 @@ class RequestOptions(ServerOptions):
     """What requests ask for, and of whom."""
 
     model: str | None = None
-    """Ask this model, by its name at the server. Not needed with --command."""
+    """Ask this model, by its name at the server."""
 
     answer: Literal["tool", "json_schema", "text"] = "tool"
-    """Demand the answer as a call of the given function, as text of a form that the server enforces
-    (json_schema), or as any text."""
+    """Demand a call of the function, text of an enforced form, or any."""
 
     strict: bool = False
     """Mark schemas as strict: every slot is required and may be null."""
@@ -180,9 +173,7 @@ class AnswerOptions:
     """Where answers and predictions are written."""
 
     output: Path | None = None
-    """Write NAME.jsonl for every variant into this folder. To continue a run, give the same
-    folder."""
+    """Write VARIANT.jsonl into this folder; the same one continues a run."""
 
     answers: Path | None = None
-    """Keep answers in this file, and look them up there. Default: answers.jsonl in the output
-    folder."""
+    """Keep answers in this file. Default: answers.jsonl in --output."""

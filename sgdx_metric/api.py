@@ -104,7 +104,6 @@ def score_files(
     dialogues: str | Path | None = None,
     services: Sequence[str] = (),
     rules: Rules = OFFICIAL,
-    system_acts: bool | None = None,
     output: str | Path | None = None,
     verbose: bool = False,
 ) -> Result:
@@ -124,8 +123,6 @@ def score_files(
             they are of, or all where they do not say.
         services: The original names of the services to score; none for all.
         rules: How frames are scored.
-        system_acts: Whether the tracker was given the system's dialogue acts, where the files do
-            not say so themselves; None where that is unknown.
         output: The scores.json to write; the scores of every frame stand beside it, in
             items.parquet.
         verbose: Whether to print the tables and warnings that the command prints.
@@ -171,7 +168,6 @@ def score_files(
         dialogues=_path(dialogues),
         services=services,
         rules=rules,
-        acts=acts_word(system_acts),
     )
     return score_task(TASKS["state"], inputs, _path(output), verbose)
 

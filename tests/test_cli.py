@@ -96,7 +96,7 @@ def test_the_other_spellings_forward(
         ("ask predict --estimate --split tset --model m", "tset"),
         ("tools run folder --command x", "--output"),
         ("evaluate --tracker lexical --split tset --output x", "tset"),
-        ("score --predictions x --zero-mean 2", "--zero-mean"),
+        ("score --predictions x --format 2", "--format"),
     ],
 )
 def test_a_mistake_is_one_line(line: str, fact: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,21 +50,12 @@ def test_predictions_are_kept_while_their_header_would_be_the_same(
 
 
 @pytest.mark.parametrize(
-    ("stated", "option", "expected"),
-    [
-        ([True, True], None, "yes"),
-        ([False, None], None, "mixed"),
-        ([False, None], "no", "no"),
-        ([None, "yes"], None, "unknown"),
-    ],
+    ("stated", "expected"),
+    [([True, True], "yes"), ([False, None], "mixed"), ([False], "no"), ([None, "yes"], "unknown")],
 )
-def test_whether_dialogue_acts_were_used(
-    stated: list[Any], option: str | None, expected: str
-) -> None:
+def test_whether_dialogue_acts_were_used(stated: list[Any], expected: str) -> None:
     headers = {str(i): Header(system={"system_acts": acts}) for i, acts in enumerate(stated)}
-    assert system_acts(headers, option) == expected
-    with pytest.raises(SgdxError, match="--system-acts"):
-        system_acts({"v1": Header(system={"system_acts": True})}, "no")
+    assert system_acts(headers) == expected
 
 
 GOOD = json.dumps(prediction({"city": ["Rome"]}))

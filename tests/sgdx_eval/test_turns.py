@@ -115,8 +115,7 @@ def test_a_task_has_no_options_of_others(copies: Path, tmp_path: Path, command: 
     state = {"frame_id": "1_00000/0/Cabs_1", "variant": "v1", "active_intent": "NONE"}
     states = written(tmp_path / "v1.jsonl", [state | {"requested_slots": [], "slot_values": []}])
     for predictions, options in (
-        (copies / "derived", ("--system-acts no", "--no-fuzzy-match", "--zero-mean drop",
-                              "--joint-acc-across-turn")),
+        (copies / "derived", ("--no-fuzzy-match", "--joint-acc-across-turn")),
     ):  # fmt: skip
         words = ("score", *SAMPLE_TEST, "--output", "s.json", "--predictions", predictions)
         for option in options:

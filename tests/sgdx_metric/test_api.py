@@ -109,7 +109,6 @@ def test_rules_subset_and_system_acts_reach_the_scores(
     options: dict[str, Any] = {
         "rules": Rules(use_fuzzy_match=False, joint_acc_across_turn=True, zero_mean="drop"),
         "split": "test",
-        "system_acts": True,
     }
     file, ids = {"v1": files / "v1.jsonl"}, tmp_path / "ids.json"
     of_files = score_files(file, source="sample", dialogues=ids, **options)
@@ -117,7 +116,7 @@ def test_rules_subset_and_system_acts_reach_the_scores(
         [row for row in side if row["variant"] == "v1"]
         for side in (predictions, references.to_pylist())
     )
-    of_rows = score(rows, true, dialogues=chosen, release="sample", **options)
+    of_rows = score(rows, true, dialogues=chosen, release="sample", system_acts=True, **options)
     assert of_rows.systems == {"v1": {}}
     assert alike(of_rows) == alike(of_files)
     for part in (
