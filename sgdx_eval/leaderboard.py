@@ -145,7 +145,8 @@ def _checked(run: Run) -> str:
 def _scored_alike(run: Run) -> tuple[str, ...]:
     """The system and the dialogues of a run, which those under controls share."""
     parts = map(run.result.parts.get, ("release", "dialogues"))
-    return tuple(map(str, (run.facts.get("weights"), run.acts, *parts)))
+    system = run.facts.get("tracker"), run.facts.get("weights"), run.acts
+    return tuple(map(str, (*system, *parts)))
 
 
 def _tables(rows: Sequence[Row], task: str, base: Path) -> Iterator[str]:
