@@ -143,7 +143,7 @@ def _on_the_same_dialogues(sides: Sides, dialogues: Path | None) -> Sides:
 
 def _common_signature(first: Scored, second: Scored) -> str:
     """The first system's signature, in which the system's own parts have both systems' values."""
-    ends = {key: first.parts[key] for key in ("ci", "version") if key in first.parts}
+    ends: dict[str, str] = {key: first.part(key) for key in ("ci", "version") if key in first.parts}
     parts = {key: value for key, value in first.parts.items() if key not in ends}
     if first.part("canonical") != second.part("canonical"):
         parts.pop("canonical", None)

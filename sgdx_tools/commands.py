@@ -502,12 +502,28 @@ def improve(
 
 
 @tools.command
+def lock(file: Path = Path("sgdx.yaml"), /) -> None:
+    """Write the words of all tools of a file, for 'sgdx tools test --locked'.
+
+    Parameters
+    ----------
+    file
+        Read this file. The lock is written beside it, as sgdx.lock of sgdx.yaml.
+    """
+    from .project import lock
+
+    place, count = lock(file)
+    print(f"{place}: {count} tools")
+
+
+@tools.command
 def test(
     file: Path = Path("sgdx.yaml"),
     /,
     *,
     base: Path | None = None,
     own_cases: bool = False,
+    locked: bool = False,
     limit: Limit = None,
     junit: Path | None = None,
     summary: Path | None = None,
@@ -528,6 +544,8 @@ def test(
         were before, and has the cases, models and gate.
     own_cases
         With --base: take the cases and the programs of FILE.
+    locked
+        Measure what has changed in the tools since 'sgdx tools lock', as in servers of others.
     junit
         Also write the cases to this file, as JUnit does.
     summary
@@ -542,8 +560,10 @@ def test(
 
     if own_cases and base is None:
         raise SgdxError("--own-cases: expected --base beside it")
+    if locked and base is not None:
+        raise SgdxError("--locked: found --base too, expected one of them")
     with redirect_stdout(sys.stderr) if json else nullcontext():
-        status, verdicts = test(file, base, limit, junit, summary, max_cost, own_cases)
+        status, verdicts = test(file, base, limit, junit, summary, max_cost, own_cases, locked)
     if json:
         print_verdicts(verdicts, True)
     return status

@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from sgdx_llm.functions import safe_names
 from sgdx_metric.variants import ORIGINAL
 
 from .json_schema import Element, Layout
@@ -177,6 +178,12 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     shown_as: Literal["tools", "skill"] = "tools"
     # Whether cases that cannot be right under new tools are left out; otherwise they are lost.
     leaves_out: bool = False
+
+    def server_of(self, tool: str) -> str:
+        """Which of several servers has a tool, by its id; empty for one server, or none."""
+        names = [server.get("name", "") for server in self.servers]
+        known = safe_names(names) if len(names) > 1 else {}
+        return next((name for name in names if tool.startswith(f"{known.get(name)}__")), "")
 
 
 class Project(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ from sgdx_metric.matchers import is_matcher
 from sgdx_metric.statistics import RIGHT, stand_out
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, ElementId, Json, Project, Rule, Words
+from .data import Case, ElementId, Json, Project, Rule, Source, Words
 from .json_schema import step
 from .renaming import Renaming, WordedTools
 from .versions import changes
@@ -113,11 +113,13 @@ def confusion(
     cases: Sequence[Case],
     worded: Mapping[str, WordedTools],
     outcomes: Mapping[str, Sequence[Outcome]],
+    source: Source,
 ) -> list[dict[str, Any]]:
     """Which tool was called in place of which, those first that were most often.
 
     Of each pair it has the ids `expected` and `called`, None for no call, and the `cases` by
-    variant. What is called by no known name is a tool of that name. Unread answers are left out.
+    variant; where both are of different servers, these as `crosses`. What is called by no known
+    name is a tool of that name. Unread answers are left out.
     """
     pairs: dict[tuple[str, str], Counter[str]] = {}
     for name, of_variant in outcomes.items():
@@ -138,8 +140,10 @@ def confusion(
             "expected": expected or None,
             "called": called or None,
             "cases": {name: counts[name] for name in outcomes},
+            **({"crosses": between} if len({*between, ""}) == 3 else {}),
         }
         for (expected, called), counts in ordered
+        for between in [[source.server_of(expected), source.server_of(called)]]
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -26,12 +27,14 @@ from .data import (
     ToolWords,
     Variant,
     Words,
+    digest,
 )
 from .json_schema import check_name
 from .renaming import WordedTools, clash
 from .values import why_none_is_right, with_plain_alternatives
 
 TOOLS, CASES, VARIANTS, SOURCE = "tools.json", "cases.jsonl", "variants", "source.json"
+_LOCKED, _LOCK_MARK = "locked_tools", b'"locked_tools"'
 _MADE_BY, _VERSION, _MENTIONS = "$made_by", "$tools", "$mentions"
 # A variant's name is the name of a file and the first part of a request's id.
 _VARIANT_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
@@ -143,6 +146,31 @@ def _tools(records: Sequence[msgspec.Raw], place: str) -> dict[str, Tool]:
         except SgdxError as error:
             raise SgdxError(f"{place}: {error}") from None
         tools[tool.id] = tool
+    return tools
+
+
+def write_lock(path: Path, tools: Mapping[str, Tool], servers: Sequence[Json]) -> None:
+    """Write the words of tools, and a digest of each, so that `test --locked` sees what drifts."""
+    records = [{"digest": digest([tool]), **_record(tool)} for tool in tools.values()]
+    write_bytes(path, pretty_json({"servers": servers, _LOCKED: records}, 1), mark=_LOCK_MARK)
+
+
+def read_lock(path: Path) -> dict[str, Tool]:
+    """The tools of a lock; one whose words were changed by hand is refused."""
+    if not path.exists():
+        raise SgdxError(f"{path}: found no such file, expected that of 'sgdx tools lock'")
+    lock = parse_json(read_input(path), dict[str, Any], str(path), "a lock")
+    records = lock.get(_LOCKED)
+    if not isinstance(records, list) or not all(isinstance(of, dict) for of in records):
+        raise SgdxError(f"{path}: found no {_LOCKED}, expected what 'sgdx tools lock' writes")
+    digests = [record.pop("digest", None) for record in records]
+    tools = _tools([msgspec.Raw(msgspec.json.encode(of)) for of in records], str(path))
+    for tool, known in zip(tools.values(), digests):
+        if digest([tool]) != known:
+            raise SgdxError(
+                f"{path}: tool {tool.id}: found other words than its digest is of, expected those "
+                "that 'sgdx tools lock' wrote"
+            )
     return tools
 
 

@@ -159,7 +159,10 @@ class Tools(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"as
     # What is said by `tools` alone otherwise: a folder or file of tools, a pattern of skills, or a
     # live MCP server by its command or URL, which mostly ends in `/mcp`. Give a list of several
     # servers to join their tools.
-    source: str | tuple[str, ...]
+    source: str | tuple[str, ...] = ""
+    # In place of `source`: the file of a client, such as `.mcp.json`, with all its servers. What it
+    # says as `${NAME}` is taken from the environment.
+    client: str = ""
     # `tools` shows each skill as a tool of its own.
     as_: Literal["tools", ""] = ""
     # With a URL: the command that starts its server.
@@ -175,7 +178,8 @@ class Tools(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"as
 
     def sources(self) -> tuple[str, ...]:
         """All sources."""
-        return (self.source,) if isinstance(self.source, str) else self.source
+        source = self.client or self.source
+        return (source,) if isinstance(source, str) else source
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -238,6 +242,8 @@ class KeysFile:
             for key in Asking.__struct_fields__ if model.command else ():
                 if key not in _OF_PROGRAMS and getattr(model, key) not in (None, {}):
                     raise self.fault("found a program, expected it of a server", "models", i, key)
+        if bool(keys.source().source) == bool(keys.source().client):
+            raise self.fault("expected one of source and client", "tools")
         if keys.variants:
             try:
                 keys.variants.way()

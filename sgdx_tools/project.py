@@ -11,7 +11,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import run_folder
 
 from .data import Project
-from .folder import CASES, TOOLS, read_cases, read_project, with_variants
+from .folder import CASES, TOOLS, read_cases, read_lock, read_project, with_variants, write_lock
 from .importing import import_source, kind_of
 from .keys import KeysFile, run_of
 from .rewording import new_variants
@@ -29,14 +29,14 @@ def load(path: Path, limit: int | None = None) -> Project:
     return made.first(limit)
 
 
-def load_tools(path: Path | KeysFile) -> Project:
-    """The same without the other words that a file asks for."""
+def load_tools(path: Path | KeysFile, is_locked: bool = False) -> Project:
+    """The same without the other words that a file asks for, or with the tools of its lock."""
     if isinstance(path, Path):
         if not path.is_file():
             return read_project(path)
         path = KeysFile(path)
     file, keys = path, path.keys
-    project = import_tools(file)
+    project = import_tools(file) if not is_locked else _locked(file)
     with contextlib.chdir(file.path.parent):
         cases_file = Path(keys.cases or project.cases_file)
         cases = read_cases(cases_file, project.tools) if cases_file.exists() else ()
@@ -52,6 +52,22 @@ def load_tools(path: Path | KeysFile) -> Project:
             [] if keys.variants else project.variants.values(),
             cases,
         )
+
+
+def lock(path: Path) -> tuple[Path, int]:
+    """Write the tools that a file names beside it; returns where, and how many there are."""
+    project = import_tools(KeysFile(path))
+    write_lock(lock_of(path), project.tools, list(project.source.servers))
+    return lock_of(path), len(project.tools)
+
+
+def lock_of(path: Path) -> Path:
+    """Where the lock of a file stands: beside it, as sgdx.lock of sgdx.yaml."""
+    return path.with_suffix(".lock")
+
+
+def _locked(file: KeysFile) -> Project:
+    return Project(str(file.path), read_lock(lock_of(file.path)), cases_file=Path(CASES))
 
 
 def reworded(project: Project) -> Project | None:
@@ -81,12 +97,13 @@ def import_tools(file: KeysFile) -> Project:
             if getattr(given, key) and not is_live:
                 raise file.fault("found no server, expected its command or URL", "tools", key)
         if is_live:
-            from .importing.mcp_servers import Access, import_servers, started
+            from .importing.mcp_servers import Access, Server, import_servers, started
 
             programs = [given.start] if given.start else []
             access = Access.of(given.env, given.headers, [*sources, *programs])
             with started(given.start, sources, access) if programs else contextlib.nullcontext():
-                collection = import_servers(sources, only, access)
+                asked = [Server(source, access) for source in sources]
+                collection = import_servers(asked, only)
         else:
             _, collection = import_source(sources, only, as_tools=given.as_ == "tools")
     collection.report_losses(None)

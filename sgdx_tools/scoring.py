@@ -156,7 +156,7 @@ def _counts(
     return {
         "elements": elements,
         "looked_at": looked_at,
-        "confusion": confusion(cases, worded, outcomes),
+        "confusion": confusion(cases, worded, outcomes, project.source),
         "spent": {
             name: spent
             for name, file in files.items()

@@ -48,6 +48,7 @@ def print_scores(scored: Scored, details: bool, console: Console) -> None:
         for pair in counts["confusion"][:_MOST_ELEMENTS]:
             of_variants = ", ".join(f"{name} {n}" for name, n in pair["cases"].items())
             called = f"{pair['called'] or 'no call'} in place of {pair['expected'] or 'no call'}"
+            called += ", of another server" if "crosses" in pair else ""
             print_line(f"{called}: {of_variants}", console)
         print_line("", console)
     lines = [_LOST_TERM] if details and any(e["net"] > 0 for e in counts["elements"]) else []

@@ -26,6 +26,7 @@ from sgdx_llm.answer_file import keep_answers
 from .asking import ask_cases
 from .data import Project
 from .folder import CASES, with_variants
+from .importing import kind_of
 from .keys import FILE, KeysFile, Model, run_of, with_defaults
 from .predictions import ANSWERS, read_predictions
 from .project import import_tools, load, load_tools, reworded
@@ -46,12 +47,14 @@ def test(
     summary: Path | None,
     max_cost: float | None,
     own_cases: bool = False,
+    locked: bool = False,
 ) -> tuple[int, dict[str, Verdict]]:
     """Do all that is asked for; the status is 1 if a model fails, 2 if it cannot be told.
 
     Also the verdict on each model, where there is a gate.
     With a base, cases, models, gate and keys of servers are those of that file: other words are
-    those that the tools of the first file have. Whatever ends the test, summary and JUnit say what
+    those that the tools of the first file have. If locked, the tools before are those of the file's
+    lock. Whatever ends the test, summary and JUnit say what
     became of it, and nothing that an earlier test wrote is left for one that died.
     """
     outputs = [
@@ -82,7 +85,7 @@ def test(
             file = _read_keys(path, base, own_cases, max_cost)
             check()
             tell("it was killed")  # which another result replaces, unless it is true
-            results = _results(path, file, run, limit, base is not None, own_cases)
+            results = _results(path, file, run, limit, base is not None, own_cases, locked)
         except SgdxError as error:
             with contextlib.suppress(SgdxError):  # of an output that is refused, as the error says
                 tell(str(error))
@@ -103,15 +106,22 @@ def test(
 
 
 def _results(
-    path: Path, file: KeysFile, run: Path, limit: int | None, is_compared: bool, own_cases: bool
+    path: Path,
+    file: KeysFile,
+    run: Path,
+    limit: int | None,
+    is_compared: bool,
+    own_cases: bool,
+    locked: bool,
 ) -> list[Result]:
     """Ask every model, and judge each that has answered everything; write the report of these."""
     own, gate = path.parent.absolute(), file.gate
     names = file.names(own if own_cases else None)
     options = [file.options("models", i) for i in range(len(names))]
 
-    project = load_tools(file)
-    made = _compared(project, file, KeysFile(path)) if is_compared else reworded(project)
+    project = load_tools(file, locked)
+    is_compared = is_compared or locked
+    made = _compared(project, file, KeysFile(path), locked) if is_compared else reworded(project)
     if not isinstance(made, Project):
         why = made or "the run did not end: the model that rewords has not answered everything"
         return [Result(name, None, cannot_tell(why)) for name in names]
@@ -146,12 +156,15 @@ def _results(
     return results
 
 
-def _compared(project: Project, file: KeysFile, head: KeysFile) -> Project | str:
+def _compared(
+    project: Project, file: KeysFile, head: KeysFile, locked: bool = False
+) -> Project | str:
     """A project beside the tools of another file, or why they cannot be compared."""
     # A pull request may not ask for keys.
     kept, tools = file.keys.source(), head.keys.source()
     of_head = replace(tools, env=kept.env, headers=kept.headers)
     head.keys = replace(head.keys, tools=of_head)
+    _check_variables(head, file)
     new = import_tools(head).tools
     # The addresses of servers that run already, whoever asks them: a program may only hand on to
     # one, as `npx mcp-remote https://...` does.
@@ -160,7 +173,7 @@ def _compared(project: Project, file: KeysFile, head: KeysFile) -> Project | str
         for of in (kept, tools)
     )
     live = before & after
-    if live and is_same(project.tools, new):
+    if live and not locked and is_same(project.tools, new):
         where = ", ".join(sorted(map(origin, live)))
         why = f"both versions were asked at {where}, and are the same"
         return f"{why}; tools: start in {FILE} says how the server of each is started"
@@ -170,6 +183,20 @@ def _compared(project: Project, file: KeysFile, head: KeysFile) -> Project | str
     has_controls = file.keys.variants and file.keys.variants.control
     controls = control_variants(project.tools) if has_controls else []
     return with_variants(project, [variant, *controls])
+
+
+def _check_variables(head: KeysFile, base: KeysFile) -> None:
+    """Refuse the file of a client that asks for a variable that the one of the base does not."""
+    from .importing.clients import variables_in
+
+    asked = list[set[str]]()
+    for of in (head, base):
+        with contextlib.chdir(of.path.parent):
+            files = [s for s in of.keys.source().sources() if kind_of(s) == "client"]
+            asked.append({name for file in files for name in variables_in(Path(file))})
+    if unknown := sorted(asked[0] - asked[1]):
+        found = f"a client's file asks for {unknown[0]}"
+        raise SgdxError(f"{head.path}: tools: {found}, expected no other variables than the base's")
 
 
 def _read_keys(path: Path, base: Path | None, own_cases: bool, max_cost: float | None) -> KeysFile:

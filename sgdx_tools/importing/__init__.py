@@ -14,9 +14,9 @@ from sgdx_dataset.io.files import read_input
 if TYPE_CHECKING:
     from .collection import Collection
 
-Kind = Literal["server", "skills", "openapi", "bfcl", "list"]
+Kind = Literal["server", "client", "skills", "openapi", "bfcl", "list"]
 # What files of tools are called, which some file systems say are programs.
-_TEXTS = (".json", ".jsonl", ".yaml", ".yml", ".md", ".txt")
+_TEXTS = (".toml", ".json", ".jsonl", ".yaml", ".yml", ".md", ".txt")
 
 
 def import_source(
@@ -54,9 +54,15 @@ def import_source(
     if only and kind == "bfcl":
         raise SgdxError("only: found cases of BFCL, which name their tools")
     if kind == "server":
-        from .mcp_servers import Access, import_servers
+        from .mcp_servers import Access, Server, import_servers
 
-        return kind, import_servers(sources, only, Access.of(env or {}, headers or {}, sources))
+        access = Access.of(env or {}, headers or {}, sources)
+        return kind, import_servers([Server(source, access) for source in sources], only)
+    if kind == "client":
+        from .clients import client_servers
+        from .mcp_servers import import_servers
+
+        return kind, import_servers([of for s in sources for of in client_servers(Path(s))], only)
     if kind == "skills":
         from .skills import import_skills
 
@@ -93,8 +99,12 @@ def kind_of(source: str) -> Kind:
     first = data.lstrip().split(b"\n", 1)[0]
     if b'"question"' in first and b'"function"' in first:
         return "bfcl"
+    from .clients import read_client, servers_in
     from .collection import parse_document
 
+    is_known = b"ervers" in data and path.suffix in (".json", ".toml")
+    if is_known and servers_in(read_client(path)) is not None:
+        return "client"
     document = parse_document(data, path)
     is_openapi = isinstance(document, dict) and {"openapi", "swagger"} & document.keys()
     return "openapi" if is_openapi else "list"

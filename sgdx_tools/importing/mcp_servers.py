@@ -24,7 +24,8 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from logging.handlers import BufferingHandler
-from typing import Any, TextIO, cast
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO, cast
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -90,6 +91,8 @@ class Access:
     env: Mapping[str, str] = field(default_factory=dict)
     # Headers of requests to addresses.
     headers: Mapping[str, str] = field(default_factory=dict)
+    # Where programs are started; None for here.
+    cwd: Path | None = None
 
     @classmethod
     def of(
@@ -109,6 +112,15 @@ class Access:
         return cls(*parts)
 
 
+class Server(NamedTuple):
+    """A server, by its command line or its URL."""
+
+    line: str
+    access: Access = Access()
+    # What a client calls it; empty for what it calls itself.
+    name: str = ""
+
+
 def _last_line(said: TextIO) -> str:
     """How the last line begins of what a program said, without any key; empty for none.
 
@@ -121,30 +133,34 @@ def _last_line(said: TextIO) -> str:
     return " ".join((errors or lines)[-1].split())[:300]
 
 
-def import_servers(
-    servers: Sequence[str], only: Sequence[str] = (), access: Access = Access()
-) -> Collection:
-    """Ask each server, a command line or a URL, for its tools.
+def import_servers(servers: Sequence[Server], only: Sequence[str] = ()) -> Collection:
+    """Ask each server for its tools.
 
     Tools of several servers get the server's name before theirs, as ``files__read``.
     """
     require("mcp", "mcp")
 
     collection, tools = Collection("mcp", only=only), []
-    names = set[str]()
-    for server in servers:
-        shown = _public(server)
+    names, owners = set[str](), dict[str, list[str]]()
+    for line, access, given in servers:
+        shown = _public(line)
         say("sgdx", f"asking {shown} for its tools")
-        of_server, records = _answer(server, shown, access)
-        name, number = of_server["name"], 1
+        of_server, records = _answer(line, shown, access)
+        own = given or of_server["name"]
+        name, number = own, 1
         while name in names:
             number += 1
-            name = f"{of_server['name']}_{number}"
+            name = f"{own}_{number}"
         names.add(name)
         prefix = f"{safe_names([name])[name]}__" if len(servers) > 1 else ""
         for tool in tools_of(records, shown, collection, prefix):
             tools.append(replace(tool, name=prefix + tool.name, id=prefix + tool.id))
+            owners.setdefault(tool.name, []).append(name)
         collection.servers.append({**of_server, "name": name})
+    for tool_name, of in owners.items():
+        if len(of) > 1:
+            where = f"several servers have a tool of this name: {', '.join(of)}"
+            collection.remarks.append(f"{tool_name}: {where}; clients without prefixes mix them up")
     collection.add_tools(tools)
     return collection
 
@@ -310,7 +326,7 @@ async def _ask(
                 raise SgdxError("found no such program, expected one on the PATH")
             relayed = ["-I", "-c", _RELAY, str(_MOST_BYTES), program, *arguments]
             parameters = StdioServerParameters(
-                command=sys.executable, args=relayed, env=dict(access.env)
+                command=sys.executable, args=relayed, env=dict(access.env), cwd=access.cwd
             )
             target = stdio_client(parameters, errlog=said)
         client = Client(target, read_timeout_seconds=_PATIENCE, cache=None)

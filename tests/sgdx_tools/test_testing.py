@@ -495,3 +495,41 @@ def test_a_program_is_a_server_that_gets_variables_and_whose_keys_are_not_writte
 def test_what_has_no_tools_leaves_no_file(tmp_path: Path) -> None:
     assert command("init", tmp_path / "nothing", "--output", tmp_path / "api") == 2
     assert not (tmp_path / "api").exists()
+
+
+def test_what_drifted_since_a_lock_is_said_and_measured(
+    project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the words of a client's server, which others change; the lock is never of the new ones."""
+    Path("by_sdk.py").write_text(BY_SDK)
+    server = {"command": sys.executable, "args": ["by_sdk.py"], "env": {"A": "${SOME}"}}
+    Path(".mcp.json").write_text(json.dumps({"mcpServers": {"kitchen": server}}))
+    Path("program.py").write_text(PINGS.replace("ping", "now"))
+    keys = f"tools: {{client: .mcp.json}}\nmodels: [{{command: {sys.executable} program.py}}]\n"
+    Path("sgdx.yaml").write_text(f"{keys}gate: {{max_drop: 3}}\n")
+    time = {"expect": [{"name": "now", "arguments": {}}]}
+    lines = [{"id": f"{i}", "messages": [user(f"{i}?")], **time} for i in range(40)]
+    write_lines(project / "cases.jsonl", lines)
+    assert command("lock") == 2 and "SOME" in capsys.readouterr().err
+    monkeypatch.setenv("SOME", "x")
+    assert command("test", "--locked") == 2 and "sgdx.lock" in capsys.readouterr().err
+    assert command("lock") == 0 and "2 tools" in capsys.readouterr().out
+    locked = json.loads(Path("sgdx.lock").read_text())
+    assert [tool["name"] for tool in locked["locked_tools"]] == ["book_table", "now"]
+    assert command("test", "--locked") == 0 and "passed" in capsys.readouterr().out
+    Path("by_sdk.py").write_text(BY_SDK.replace("def now()", "def hour()"))
+    assert command("test", "--locked") == 1
+    out, err = capsys.readouterr()
+    assert "tool now is called hour" in err and "program: failed" in out
+    assert command("test", "--locked", "--base", "sgdx.yaml") == 2
+    locked["locked_tools"][0]["description"] = "Sell a table."
+    Path("sgdx.lock").write_text(json.dumps(locked))
+    assert command("test", "--locked") == 2 and "book_table" in capsys.readouterr().err
+    assert command("lock") == 0
+    Path("sgdx.lock").write_text("{}")
+    assert command("lock") == 2 and "sgdx.lock" in capsys.readouterr().err
+    Path("by_sdk.py").write_text(BY_SDK)
+    Path("base.json").write_text(Path(".mcp.json").read_text().replace("${SOME}", "x"))
+    Path("base.yaml").write_text(Path("sgdx.yaml").read_text().replace(".mcp.json", "base.json"))
+    capsys.readouterr()
+    assert command("test", "--base", "base.yaml") == 2 and "SOME" in capsys.readouterr().err

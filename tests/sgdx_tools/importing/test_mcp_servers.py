@@ -17,7 +17,7 @@ from sgdx_dataset import SgdxError
 from sgdx_tools.data import Json
 from sgdx_tools.folder import read_project
 from sgdx_tools.importing import mcp_servers
-from sgdx_tools.importing.mcp_servers import Access, import_servers, started
+from sgdx_tools.importing.mcp_servers import Access, Server, import_servers, started
 
 from ...sgdx_llm.server import StandIn, failing, serving
 from ..conftest import Capture, command
@@ -104,7 +104,7 @@ def test_a_server_by_the_sdk_over_stdio_makes_a_folder(tmp_path: Path) -> None:
 
 
 def test_all_pages_of_a_server_of_the_older_protocol_are_read(by_hand: str) -> None:
-    collection = import_servers([f"{by_hand} older"])
+    collection = import_servers([Server(f"{by_hand} older")])
     descriptions = {name: tool.description for name, tool in collection.tools.items()}
     assert descriptions == {"tool0": "Page 0", "tool1": "Page 1", "tool2": "Page 2"}
     assert collection.beside["tool tool2"] == {"annotations": {"title": "2"}}
@@ -122,7 +122,7 @@ def test_all_pages_of_a_server_of_the_older_protocol_are_read(by_hand: str) -> N
 def test_a_bad_server_is_one_line(server: str, by_hand: str, tmp_path: Path) -> None:
     line = server.replace("BY_HAND", by_hand)
     with pytest.raises(SgdxError) as error:
-        import_servers([f"{line} --key=sk-secret"])
+        import_servers([Server(f"{line} --key=sk-secret")])
     assert server.split()[0].replace("BY_HAND", PYTHON) in str(error.value) and "\n" not in str(
         error.value
     )
@@ -133,7 +133,7 @@ def test_a_bad_server_is_one_line(server: str, by_hand: str, tmp_path: Path) -> 
 
 def test_what_a_server_prints_beside_messages_is_one_line(by_hand: str, capfd: Capture) -> None:
     """Neither the SDK's traceback nor what the server says on standard error is shown."""
-    assert len(import_servers([f"{by_hand} noisy"]).tools) == 3
+    assert len(import_servers([Server(f"{by_hand} noisy")]).tools) == 3
     asking, noise = capfd.readouterr().err.splitlines()
     assert "asking" in asking and "1 times" in noise
 
@@ -180,7 +180,7 @@ def test_an_address_gets_headers(monkeypatch: pytest.MonkeyPatch) -> None:
         address = f"{server.url}/sse"
         access = Access.of({}, {"Authorization": "Bearer ${MY_TOKEN}"}, [address])
         with pytest.raises(SgdxError, match="401"):
-            import_servers([address], access=access)
+            import_servers([Server(address, access)])
     assert server.keys == {"Bearer sk-secret"}
 
 
@@ -224,30 +224,34 @@ def test_a_list_over_http_has_an_end_and_so_many_bytes_and_seconds(
 ) -> None:
     """Of all pages together; each alone is small and fast."""
     with serving(OverHttp()) as server:
-        assert list(import_servers([f"{server.url}/mcp"]).tools) == ["tool0", "tool1", "tool2"]
+        assert list(import_servers([Server(f"{server.url}/mcp")]).tools) == [
+            "tool0",
+            "tool1",
+            "tool2",
+        ]
     monkeypatch.setattr(mcp_servers, "_MOST_BYTES", 20_000)
     with serving(OverHttp(text="x" * 5000, pages=9)) as server, pytest.raises(SgdxError) as error:
-        import_servers([f"{server.url}/mcp"])
+        import_servers([Server(f"{server.url}/mcp")])
     assert "20000 bytes" in str(error.value) and len(server.bodies) < 9
     monkeypatch.setattr(mcp_servers, "_MOST_PAGES", 5)
     with serving(OverHttp(pages=9)) as server, pytest.raises(SgdxError) as error:
-        import_servers([f"{server.url}/mcp"])
+        import_servers([Server(f"{server.url}/mcp")])
     assert "5 pages" in str(error.value)
     monkeypatch.setattr(mcp_servers, "_MOST_PAGES", 1000)
     monkeypatch.setattr(mcp_servers, "_MOST_SECONDS", 1.5)
     monkeypatch.setattr("sgdx_dataset.io.progress.PROGRESS_SECONDS", 0.2)
     slow = OverHttp(pages=1000, delay=0.1)
     with serving(slow) as server, pytest.raises(SgdxError) as error:
-        import_servers([f"{server.url}/mcp"])
+        import_servers([Server(f"{server.url}/mcp")])
     assert "1.5 seconds" in str(error.value) and "tools on" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("events", [False, True])
 def test_a_key_twice_in_a_list_over_http_is_refused(events: bool) -> None:
     with serving(OverHttp(events=events)) as server:
-        assert len(import_servers([f"{server.url}/mcp"]).tools) == 3
+        assert len(import_servers([Server(f"{server.url}/mcp")]).tools) == 3
     with serving(OverHttp(text="TWICE", events=events)) as server, pytest.raises(SgdxError) as no:
-        import_servers([f"{server.url}/mcp"])
+        import_servers([Server(f"{server.url}/mcp")])
     assert "'description' twice" in str(no.value)
 
 
@@ -263,10 +267,10 @@ def test_a_program_may_print_so_many_bytes(
 ) -> None:
     """In one line without an end too."""
     monkeypatch.setattr(mcp_servers, "_MOST_BYTES", 100_000)
-    assert len(import_servers([f"{by_hand} older"]).tools) == 3
+    assert len(import_servers([Server(f"{by_hand} older")]).tools) == 3
     (tmp_path / "endless.py").write_text("import sys\nwhile True: sys.stdout.write('x' * 65536)")
     with pytest.raises(SgdxError) as error:
-        import_servers([f"{PYTHON} {tmp_path / 'endless.py'}"])
+        import_servers([Server(f"{PYTHON} {tmp_path / 'endless.py'}")])
     assert "100000 bytes" in str(error.value)
 
 
@@ -276,17 +280,17 @@ def test_a_program_may_print_so_many_bytes(
 def test_the_status_of_a_refusal_is_said(status: int, hint: str) -> None:
     failed = pytest.raises(SgdxError, match=f"status {status}.*{hint}")
     with serving(StandIn(faults=[failing(status)] * 9)) as server, failed:
-        import_servers([f"{server.url}/sse"])
+        import_servers([Server(f"{server.url}/sse")])
 
 
 def test_only_takes_tools_by_their_shown_names(by_hand: str) -> None:
     older = f"{by_hand} older"
-    assert list(import_servers([older], ["tool[12]"]).tools) == ["tool1", "tool2"]
-    collection = import_servers([older, older], ["by_hand_2__*0"])
+    assert list(import_servers([Server(older)], ["tool[12]"]).tools) == ["tool1", "tool2"]
+    collection = import_servers([Server(older), Server(older)], ["by_hand_2__*0"])
     assert list(collection.tools) == ["by_hand_2__tool0"]
     assert list(collection.beside) == ["tool by_hand_2__tool0"]
     with pytest.raises(SgdxError, match="'other'"):
-        import_servers([older], ["tool1", "other"])
+        import_servers([Server(older)], ["tool1", "other"])
 
 
 def test_an_address_without_a_server_is_one_line(tmp_path: Path, capsys: Capture) -> None:
