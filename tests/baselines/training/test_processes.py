@@ -57,8 +57,9 @@ def assert_same(one: Path, other: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tracker", TRACKERS)
-@pytest.mark.parametrize("processes", [4, 8])
+@pytest.mark.parametrize(
+    ("tracker", "processes"), [*((tracker, 4) for tracker in TRACKERS), ("sgp_dst", 8)]
+)
 def test_fsdp_trains_evaluates_saves_and_resumes(
     tracker: str, processes: int, alone: Alone, run: Run, tmp_path: Path
 ) -> None:
