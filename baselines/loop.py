@@ -121,7 +121,9 @@ class Training:
         # Calls of a sharded model need all processes, which evaluate alone: they get a copy of it.
         self.whole = copy.deepcopy(model).cpu() if is_sharded(self.accelerator) else None
         if settings.gradient_checkpointing:
-            model.gradient_checkpointing_enable({"use_reentrant": False})
+            model.gradient_checkpointing_enable(  # type: ignore[no-untyped-call]
+                {"use_reentrant": False}
+            )
         if settings.precision == "bf16" and device.type == "cpu" and self.whole is None:
             train_in_bfloat16(model)
         if self.whole is not None:

@@ -233,7 +233,7 @@ class Card:
     def _metadata(self) -> ModelCardData:
         """The card's front matter, which the Hub's search and leaderboards read."""
         # Without a task of the Hub (``pipeline_tag``): no pipeline of transformers runs the model.
-        more = {"base_model_relation": "finetune"} if self._base else {}
+        more: dict[str, Any] = {"base_model_relation": "finetune"} if self._base else {}
         tags = [_TASK_NAME[self.rows], "schema-guided-dialogue", "sgd", "sgd-x"]
         results = self.scores.entries(self.dataset) if self.scores and not self.is_toy else None
         # The library's snippet loads one model from the top of the repository.

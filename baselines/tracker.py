@@ -163,10 +163,10 @@ class Tracker(System, PreTrainedModel):
             model: Any = load_strict(super().from_pretrained, name)
         check_digest(name, model)
         fuse_attention(model)
-        return cls.of(model.eval(), load_tokenizer(name, model.config), seen, **options)
+        return cls.completed(model.eval(), load_tokenizer(name, model.config), seen, **options)
 
     @classmethod
-    def of(cls, model: Any, tokenizer: Any, seen: Provenance, **options: Any) -> Self:
+    def completed(cls, model: Any, tokenizer: Any, seen: Provenance, **options: Any) -> Self:
         """A model with what it needs besides to be a tracker."""
         model.tokenizer, model.seen, model.options = tokenizer, seen, cls.Options(**options)
         tracker: Self = model

@@ -119,7 +119,7 @@ class OnePassTracker(Tracker, OnePassModel):
         """A trained onepass, or an encoder with vectors of the markers and random heads."""
         seen = own.Seen.of(settings)
         if (trained := start_from_tracker(cls, settings)) is not None:
-            return cls.of(trained, trained.tokenizer, seen)
+            return cls.completed(trained, trained.tokenizer, seen)
         encoder, tokenizer = load_encoder(settings.model, settings.attention_dropout)
         check_positions(encoder, seen.max_tokens, "max_tokens", first_position(encoder))
         vocabulary = Vocabulary(tokenizer)
@@ -134,12 +134,12 @@ class OnePassTracker(Tracker, OnePassModel):
         model = cls(OnePassConfig(encoder=encoder.config.to_dict(), dropout=settings.dropout))
         model.reset_heads()
         model.use_encoder(encoder)
-        return cls.of(model, tokenizer, seen)
+        return cls.completed(model, tokenizer, seen)
 
     @classmethod
-    def of(cls, model: Any, tokenizer: Any, seen: Any, **options: Any) -> Self:
+    def completed(cls, model: Any, tokenizer: Any, seen: Any, **options: Any) -> Self:
         """A model with what it needs besides; it gets dialogue acts only if it is to have them."""
-        tracker = super().of(model, tokenizer, seen, **options)
+        tracker = super().completed(model, tokenizer, seen, **options)
         if not (seen.acts and tracker.options.acts):
             tracker.READS = tuple(part for part in ALL if part != SYSTEM_ACTS)  # type: ignore[misc]
         return tracker

@@ -194,7 +194,7 @@ class SgdTracker(Tracker, SgdBaselineModel):
         """A trained SGD baseline, or a trainable and a frozen encoder with random heads."""
         seen = own.Seen.of(settings)
         if (trained := start_from_tracker(cls, settings)) is not None:
-            return cls.of(trained, trained.tokenizer, seen)
+            return cls.completed(trained, trained.tokenizer, seen)
         encoder, tokenizer = load_encoder(settings.model, settings.attention_dropout)
         check_positions(encoder, seen.max_turn, "max_turn")
         torch.manual_seed(settings.seed)
@@ -203,13 +203,13 @@ class SgdTracker(Tracker, SgdBaselineModel):
             head.reset()  # type: ignore[operator]
         for copy in (model.encoder, model.schema_encoder):
             copy.load_state_dict(encoder.state_dict())
-        return cls.of(model, tokenizer, seen)
+        return cls.completed(model, tokenizer, seen)
 
     @classmethod
-    def of(cls, model: Any, tokenizer: Any, seen: Any, **options: Any) -> Self:
+    def completed(cls, model: Any, tokenizer: Any, seen: Any, **options: Any) -> Self:
         """A model with what it needs besides."""
         model.schema_encoder.requires_grad_(False)  # loading makes it trainable
-        return super().of(model, tokenizer, seen, **options)
+        return super().completed(model, tokenizer, seen, **options)
 
     def describe(self) -> Row:
         """The model's digest and provenance, what it reads, and what it predicts."""

@@ -54,7 +54,7 @@ class SgpTracker(System, nn.Module):
 
     def __init__(self, parts: dict[Part, SgpPart], options: own.Options) -> None:
         super().__init__()
-        self.parts: Any = nn.ModuleDict(dict(parts))
+        self.parts: Any = nn.ModuleDict(parts)  # type: ignore[arg-type]  # of fewer names
         self.options = options
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import msgspec
 import numpy as np
@@ -229,10 +229,10 @@ class SgpPart(Tracker):
         encoder, tokenizer = load_encoder(settings.model, settings.attention_dropout)
         check_positions(encoder, limit, "max_tokens")
         torch.manual_seed(settings.seed)
-        make: Any = cls
-        model = make(cls.config_class(encoder=encoder.config.to_dict(), features=FEATURES))  # type: ignore[misc]
+        make, configured = cast("Any", (cls, cls.config_class))
+        model = make(configured(encoder=encoder.config.to_dict(), features=FEATURES))
         model.use_encoder(encoder)
-        return cls.of(model, tokenizer, seen)
+        return cls.completed(model, tokenizer, seen)
 
     @property
     def part_settings(self) -> PartSettings:

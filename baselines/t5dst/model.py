@@ -116,25 +116,25 @@ class EncoderDecoder(Tracker):
         model, tokenizer = load_model(name, commit or None)
         check_positions(name, model, settings.max_input, settings.max_target)
         seen = cls.Seen.of(settings, pretrained_commit=commit, **facts)
-        return cls.of(model, tokenizer, seen)
+        return cls.completed(model, tokenizer, seen)
 
     @classmethod
     def from_pretrained(cls, name: str | Path, **options: Any) -> Self:  # type: ignore[override]
         """Load a trained system, in evaluation mode, on the CPU; ``options`` are of ``Options``."""
         seen: Any = read_provenance(str(name), cls.Seen)
         model, tokenizer = load_model(str(name))
-        system = cls.of(model.eval(), tokenizer, seen, **options)
+        system = cls.completed(model.eval(), tokenizer, seen, **options)
         limit = getattr(system.options, "max_input", None) or system.seen.max_input
         check_positions(str(name), model, limit, system.seen.max_target)
         return system
 
     @classmethod
-    def of(cls, model: Any, tokenizer: Any, seen: Any, **options: Any) -> Self:
+    def completed(cls, model: Any, tokenizer: Any, seen: Any, **options: Any) -> Self:
         """A model with what it needs besides; its class gets the methods of this one."""
         plain = type(model)
         own = {"PLAIN": plain, "__module__": plain.__module__}
         model.__class__ = type(plain.__name__, (cls, plain), own)
-        return super().of(model, tokenizer, seen, **options)
+        return super().completed(model, tokenizer, seen, **options)
 
     def generation(self, beams: int = 1, length_penalty: float = 1.0) -> GenerationConfig:
         """Settings of ``generate`` for this model."""

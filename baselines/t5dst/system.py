@@ -41,6 +41,7 @@ class T5Tracker(EncoderDecoder):
     seen: own.Seen
     settings: own.Settings
     options: own.Options
+    limits: TokenLimits  # of tokens that are read and written
 
     @classmethod
     def tiny(cls, rows: Dataset, settings: own.Settings) -> Sequence[Any]:
@@ -60,9 +61,9 @@ class T5Tracker(EncoderDecoder):
         return tracker  # type: ignore[no-any-return]
 
     @classmethod
-    def of(cls, model: Any, tokenizer: Any, seen: Any, **options: Any) -> Self:
+    def completed(cls, model: Any, tokenizer: Any, seen: Any, **options: Any) -> Self:
         """A model with what it needs besides, whose inputs may be longer than in training."""
-        tracker = super().of(model, tokenizer, seen, **options)
+        tracker = super().completed(model, tokenizer, seen, **options)
         if tracker.options.shuffle is not None and not tracker.prompt.SHUFFLED:
             raise SgdxError(f"--shuffle: the format {seen.format} is not shuffled in training")
         tracker.limits = TokenLimits(tracker.options.max_input or seen.max_input, seen.max_target)

@@ -27,9 +27,7 @@ from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.release import SAMPLE
 from sgdx_dataset.tracker_inputs import training_columns
 
-from ..conftest import Run
 from .conftest import (
-    LAUNCH,
     RECIPES,
     SUBMODEL,
     Refuse,
@@ -314,18 +312,6 @@ def test_a_stopped_prediction_goes_on_where_the_data_are_the_same(
         files = [place / "original.jsonl" for place in (out, new)]
         assert files[0].read_bytes() == files[1].read_bytes()
         assert not (out / "chunks").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("tracker", "task"), [("sgd_baseline", ()), ("sgp_dst", ("--task", "cross"))]
-)
-def test_two_processes(tracker: str, task: tuple[str, ...], run: Run, tmp_path: Path) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", tracker, steps=2, evaluate_every=2)
-    done = run(*LAUNCH, "sgdx_cli", "train", "--recipe", recipe, "--output", "out", *task)
-    assert done.returncode == 0, done.stderr
-    record = json.loads((tmp_path / "out" / "/".join(task[1:]) / "run.json").read_text())["record"]
-    assert record["processes"] == 2
 
 
 def of_parts(**changes: Any) -> dict[str, Any]:

@@ -41,7 +41,8 @@ SEEN = Seen(tracker="t5dst", format="t5dst", max_input=64, max_target=8)
 
 def save(model: PreTrainedModel, folder: Path) -> None:
     """Write a model as training does."""
-    T5Tracker.of(copy.deepcopy(model), tiny_tokenizer(["a cab"], 300), SEEN).save_pretrained(folder)
+    own = T5Tracker.completed(copy.deepcopy(model), tiny_tokenizer(["a cab"], 300), SEEN)
+    own.save_pretrained(folder)
 
 
 def test_a_tokenizer_that_is_a_sentencepiece_model_alone(tmp_path: Path) -> None:

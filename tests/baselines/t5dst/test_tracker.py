@@ -37,7 +37,7 @@ def test_shuffled_prediction_reads_its_answers_by_the_order_that_it_showed(
     monkeypatch.setattr(tracker_module, "generate", lambda _, prompts, *__: prompts["input_ids"])
     found = {}
     for seed in (None, 1, 2):
-        tracker = T5Tracker.of(tiny_t5(len(tokenizer)).eval(), tokenizer, seen, shuffle=seed)
+        tracker = T5Tracker.completed(tiny_t5(len(tokenizer)).eval(), tokenizer, seen, shuffle=seed)
         assert tracker.describe()["shuffle"] == seed
         found[seed] = track(tracker, rows).rows
     slots = {row["frame_id"]: row["schema"]["slots"] for row in rows}
