@@ -19,7 +19,7 @@ from datasets.naming import filenames_for_dataset_split
 from .columns import DIALOGUE_COLUMNS, VERSION
 from .configs import CONFIGS, split_name
 from .io.errors import SgdxError
-from .io.files import flush, write_bytes
+from .io.files import flush, refuse_root, write_bytes
 from .io.progress import progress
 from .io.waiting import locked_file
 from .release import Release, Variants, open_release
@@ -141,7 +141,9 @@ def load(
 
 def cache_folder(cache_dir: str | Path | None) -> Path:
     """The folder to prepare configs in: ``cache_dir``, or the user's Hugging Face cache."""
-    return Path(cache_dir or datasets.config.HF_DATASETS_CACHE).expanduser()
+    folder = Path(cache_dir or datasets.config.HF_DATASETS_CACHE).expanduser()
+    refuse_root(folder)
+    return folder
 
 
 def cached_configs(cache: Path) -> list[tuple[str, str, int]]:

@@ -264,17 +264,14 @@ reword = App(name="reword", help="Make new variants of the schemas.")
 def compose(
     data: Source = SOURCE,
     *,
-    pool: Path,
-    output: NewFolder,
+    pool: Path | None = None,
+    output: NewFolder | None = None,
     split: Split | None = None,
+    empty: bool = False,
 ) -> None:
     """Compose variants of a pool of paraphrases, as SGD-X was.
 
-    The folder then holds v1, v2, and so on. A pool with two paraphrases of every text:
-    {"Weather_1": {"description": ["Tells the weather", "Forecasts for any place"], "slots":
-    {"city": {"name": ["town", "location"], "description": ["Name of the town", "Where to look"]}},
-    "intents": {"GetWeather": {"name": ["FindForecast", "LookUpWeather"], "description": ["Find
-    one", "Look it up"]}}}}
+    The folder then holds v1, v2, and so on.
 
     Parameters
     ----------
@@ -282,10 +279,19 @@ def compose(
         Read 2 to 9 paraphrases of every text from this JSON file.
     split
         Reword this split. Default: all.
+    empty
+        Print a pool to fill in, with room for two paraphrases of every text, and compose nothing.
     """
-    from .rewording.compose import compose
+    from .io.json import pretty_json
+    from .rewording.compose import compose, empty_pool
 
-    print(*compose(data.open(), pool, output, [split] if split else None), sep="\n")
+    splits = [split] if split else None
+    if empty:
+        print(pretty_json(empty_pool(data.open(), splits), 2).decode(), end="")
+    elif pool is None or output is None:
+        raise SgdxError("compose: expected --pool and --output, or --empty for a pool to fill in")
+    else:
+        print(*compose(data.open(), pool, output, splits), sep="\n")
 
 
 @reword.command

@@ -10,6 +10,7 @@ import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from glob import glob
 from itertools import chain
 from pathlib import Path
@@ -237,9 +238,7 @@ def write_json(target: Path, value: Any, renews: bool = False) -> None:
 @contextmanager
 def run_folder(folder: Path) -> Iterator[None]:
     """Keep a list in a folder of what is written into it, so that nothing else is ever replaced."""
-    # All folders below would be of that run.
-    if _plain(folder) in (Path(folder.absolute().anchor), Path.home()):
-        raise SgdxError(f"{folder}: found the folder of all others, expected one for this run")
+    refuse_root(folder)
     is_new = not folder.exists()
     if _run_of(folder / _WRITTEN) is not None:
         yield
@@ -257,13 +256,18 @@ def run_folder(folder: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
+def refuse_root(folder: Path) -> None:
+    """Refuse the root and a home as a folder of our own: all folders below would be of it."""
+    if _plain(folder) in (Path(folder.absolute().anchor), Path.home()):
+        raise SgdxError(f"{folder}: found the folder of all others, expected one of its own")
+
+
 def is_written(path: Path) -> bool:
     """Whether sgdx wrote a file into a run folder, and nobody has changed it since."""
     run = _run_of(path)
     if run is None or not path.is_file() or path.is_symlink():
         return False
-    written = (run / _WRITTEN).read_text(encoding="utf-8").splitlines()
-    return _line_of(path, path, run) in written
+    return _line_of(path, path, run) in _written_in(run)
 
 
 def remove(path: Path) -> None:
@@ -291,10 +295,21 @@ def _line_of(content: Path, target: Path, run: Path) -> str:
 def _note_written(target: Path, content: Path) -> None:
     """Before a file gets its name, say in the list of its run folder that it is ours."""
     if run := _run_of(target):
-        line, written = _line_of(content, target, run), run / _WRITTEN
-        if line not in written.read_text(encoding="utf-8").splitlines():
-            with written.open("a", encoding="utf-8") as file:
+        line = _line_of(content, target, run)
+        if line not in _written_in(run):
+            with (run / _WRITTEN).open("a", encoding="utf-8") as file:
                 file.write(f"{line}\n")
+
+
+def _written_in(run: Path) -> frozenset[str]:
+    """The lines of a run folder's list."""
+    status = (run / _WRITTEN).stat()
+    return _lines(run / _WRITTEN, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _lines(file: Path, _size: int, _time: int) -> frozenset[str]:
+    return frozenset(file.read_text(encoding="utf-8").splitlines())
 
 
 def _files(path: Path) -> list[Path]:

@@ -47,6 +47,20 @@ class ServicePool(msgspec.Struct, forbid_unknown_fields=True):
 Pool = dict[str, ServicePool]  # by the services' original names
 
 
+def empty_pool(release: Release, splits: Collection[str] | None = None) -> Pool:
+    """A pool to fill in, with room for two paraphrases of every text."""
+    names = [split_name(split) for split in splits or release.schema_splits("original")]
+
+    def elements(of: Iterable[Slot | Intent]) -> dict[str, ElementPool]:
+        return {element.name: ElementPool(["", ""], ["", ""]) for element in of}
+
+    services = (service for split in names for service in release.schema(split, "original"))
+    return {
+        of.service_name: ServicePool(["", ""], elements(of.slots), elements(of.intents))
+        for of in services
+    }
+
+
 def compose(
     release: Release, pool_file: Path, output: Path, splits: Collection[str] | None = None
 ) -> list[Path]:

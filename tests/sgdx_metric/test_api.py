@@ -101,7 +101,7 @@ def test_rows_in_each_form_score_as_the_files_do(
     assert 0 < (scores["jga_orig"] or 0) < 1
 
 
-def test_rules_subset_and_system_acts_reach_the_scores(
+def test_rules_and_subset_reach_the_scores(
     tmp_path: Path, files: Path, references: pa.Table, predictions: list[Row]
 ) -> None:
     chosen = ["1_00001", "1_00000"]
@@ -116,13 +116,12 @@ def test_rules_subset_and_system_acts_reach_the_scores(
         [row for row in side if row["variant"] == "v1"]
         for side in (predictions, references.to_pylist())
     )
-    of_rows = score(rows, true, dialogues=chosen, release="sample", system_acts=True, **options)
+    of_rows = score(rows, true, dialogues=chosen, release="sample", **options)
     assert of_rows.systems == {"v1": {}}
     assert alike(of_rows) == alike(of_files)
     for part in (
         "match:exact|joint:turn|zero-mean:drop",
         "dialogues:2@82354a53",
-        "system-acts:yes",
     ):
         assert f"|{part}|" in of_files.signature
 

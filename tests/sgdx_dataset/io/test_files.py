@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.cache import cache_folder
 from sgdx_dataset.io import secrets
 from sgdx_dataset.io.files import (
     inputs_are_kept,
@@ -170,11 +171,13 @@ def test_keys_are_taken_out_of_texts_and_of_nothing_else(
 
 
 @pytest.mark.parametrize("folder", [Path("/"), Path("/usr/.."), Path.home()])
-def test_the_root_and_a_home_are_no_run_folder(folder: Path) -> None:
+def test_the_root_and_a_home_are_no_folder_of_ours(folder: Path) -> None:
     """Files of everybody below would be taken for those of the run."""
     before = set(folder.iterdir())
     with pytest.raises(SgdxError, match=f"^{re.escape(str(folder))}: "), run_folder(folder):
         pass
+    with pytest.raises(SgdxError, match=f"^{re.escape(str(folder))}: "):
+        cache_folder(folder)
     assert set(folder.iterdir()) == before
 
 

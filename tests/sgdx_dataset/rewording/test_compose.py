@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,12 @@ POOL: Json = {
 def pool_file(tmp_path: Path) -> Path:
     write(tmp_path / "pool.json", POOL)
     return tmp_path / "pool.json"
+
+
+def test_an_empty_pool_has_a_place_for_every_text(mini: Path, run: Run) -> None:
+    done = run("sgdx_cli", "reword", "compose", "--source", mini, "--empty")
+    expected = re.sub(r"\[[^]]*\]", '["", ""]', json.dumps(POOL))
+    assert json.loads(done.stdout) == json.loads(expected)
 
 
 def test_nearest_first_ties_as_in_the_pool(
