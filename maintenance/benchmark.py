@@ -18,7 +18,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -27,12 +26,11 @@ import msgspec
 import torch
 from datasets import Dataset, concatenate_datasets
 from rich.console import Console
-from transformers import AutoModel, MPNetConfig
 
 from baselines.batching import epoch
 from baselines.data.dialogues import read_dialogues
 from baselines.onepass.examples import FrameExamples, SchemaNoise, all_examples
-from baselines.onepass.modeling import OnePassModel, fuse_attention
+from baselines.onepass.modeling import OnePassModel
 from baselines.onepass.system import OnePassTracker
 from baselines.precision import autocast, resolved, train_in_bfloat16
 from baselines.processes import make_accelerator
@@ -111,7 +109,7 @@ def main() -> None:
 
 def measures(source: str, dialogues: int, folder: Path) -> list[Measure]:
     """All measures; the commands read and write in a folder."""
-    return [*commands(source, folder), *tracker(source, dialogues), *attention()]
+    return [*commands(source, folder), *tracker(source, dialogues)]
 
 
 def commands(source: str, folder: Path) -> list[Measure]:
@@ -235,33 +233,6 @@ def tracker(source: str, count: int) -> list[Measure]:
             f"onepass learns from {len(batches)} batches", peer,
             lambda: seconds(learn), lambda: seconds(learn_encoder),
         ),
-    ]  # fmt: skip
-
-
-def attention(layers: int = 4, frames: int = 8, tokens: int = 205) -> list[Measure]:
-    """MPNet's layers with our attention and with that of transformers: prediction and training."""
-    torch.manual_seed(0)
-    plain: Any = AutoModel.from_config(MPNetConfig(num_hidden_layers=layers, vocab_size=1000))
-    fused = copy.deepcopy(plain)
-    fuse_attention(fused)
-    ids = torch.randint(3, 1000, (frames, tokens))
-    mask = torch.zeros(frames, 1, tokens, tokens)
-    mask[..., tokens // 2 :] = -1e9  # as large as a mask of blocks
-
-    @torch.inference_mode()
-    def predict(model: Any) -> None:
-        model.eval()(input_ids=ids, attention_mask=mask)
-
-    def learn(model: Any) -> None:
-        model.train()(input_ids=ids, attention_mask=mask).last_hidden_state.mean().backward()
-
-    peer = "transformers' own attention"
-    return [
-        Measure(
-            f"{layers} layers of MPNet {what} {frames} x {tokens} tokens", peer,
-            partial(seconds, partial(work, fused)), partial(seconds, partial(work, plain)),
-        )
-        for what, work in (("read", predict), ("learn from", learn))
     ]  # fmt: skip
 
 

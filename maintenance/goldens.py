@@ -153,12 +153,6 @@ def compared_results(_: Path) -> Json:
     }
 
 
-def compared_turns(_: Path) -> Json:
-    """What is computed from the scores of single turns in the committed files."""
-    derived, templates = _result("generation-derived"), _result("generation-templates")
-    return scored("sgsacc_metric compare", derived, templates, output="--json")
-
-
 # ---- the sample corpus
 
 
@@ -395,7 +389,6 @@ def add_noise(path: Path) -> None:
 
 PARTS: dict[str, Callable[[Path], Json]] = {
     "compare": compared_results,
-    "compare_turns": compared_turns,
     "states": states,
     "tools": tools,
     "turns": turns,

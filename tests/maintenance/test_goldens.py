@@ -9,14 +9,11 @@ import pytest
 from maintenance import goldens
 
 # Seconds of one core: compare 8, states 5, calls 2, tools 5, turns 10, files 4.
-# Of the slow ones: compare_turns 8, trained 55.
+# Of the slow one, trained: 55.
 QUICK = ("compare", "states", "tools", "turns", "files")
-SLOW = ("compare_turns",)
 
 
-@pytest.mark.parametrize(
-    "part", [*QUICK, *(pytest.param(part, marks=pytest.mark.slow) for part in SLOW)]
-)
+@pytest.mark.parametrize("part", QUICK)
 def test_everything_is_as_it_was(part: str) -> None:
     assert goldens.check(part) == []
 
