@@ -44,7 +44,7 @@ PAGES = sorted([
     *(ROOT / "docs" / name for name in ("many.md", "flips.md")),
 ])  # fmt: skip
 LEADERBOARD = ROOT / "docs" / "leaderboard.md"
-_MARK = re.compile(r"<!--([\w./~-]+:[^>]+?)-->(–|-?\d[\d,.]*(?<![,.]))?( \([^()]*\))?")
+_MARK = re.compile(r"<!--([\w./~-]+:[^>]+?)-->(-?\d[\d,.]*(?<![,.]))?( \([^()]*\))?")
 _TABLE = re.compile(r"<!--table (.*)-->")
 _ROW = re.compile(r"\| <!--(.*?)-->")
 # Numerals that measure nothing: in code, addresses, names, dates, versions and licences.
@@ -146,7 +146,7 @@ def value_of(source: str, figure: str) -> str:
     else:
         found = result.figure(name, group or ALL)
     if found is None or found.value is None:
-        return "–"
+        raise SgdxError(f"{source}:{figure}: found no such figure")
     scale = (1 if found.metric == "bleu" else 100) * (-1 if "n" in flags else 1)
     digits = int(next(filter(str.isdigit, flags), "1"))
 
