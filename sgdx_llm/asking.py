@@ -71,8 +71,12 @@ def ask(
     server: ServerOptions,
     sending: SendingOptions,
     program: str | None = None,
+    rounds: int = 1,
 ) -> None:
-    """Ask what has no answer yet, show how far it is, and say at the end what was sent."""
+    """Ask what has no answer yet, show how far it is, and say at the end what was sent.
+
+    Of a plan whose requests follow from answers there are several rounds, with the same limits.
+    """
     of_servers = {**vars(sending), "base_url": server.base_url, "price": server.price}
     usual = {**vars(SendingOptions()), "base_url": None, "price": None}
     if program and (given := [name for name, of in usual.items() if of_servers[name] != of]):
@@ -80,9 +84,10 @@ def ask(
         raise SgdxError(f"--{option}: found --command, whose program is no server")
     with _progress(count) as advance:
         if program:
-            counts = Counter[str]()
-            requests = unanswered(plan, answers, counts, advance)
-            run_program(program, requests, answers, counts, advance)
+            counts, earlier = Counter[str](), set[str]()
+            for _ in _rounds(rounds, answers):
+                requests = unanswered(plan, answers, counts, advance, earlier=earlier)
+                run_program(program, requests, answers, counts, advance)
             said = format_counts(counts) or "nothing"
         else:
             require("openai", "llm")
@@ -94,7 +99,8 @@ def ask(
             if server.prices:
                 _print_cost_before(plan, answers, server.prices)
             run = Run(plan, answers, asked.ask, sending, server.prices, advance)
-            asyncio.run(run.ask_all())
+            for _ in _rounds(rounds, answers):
+                asyncio.run(run.ask_all())
             run.counts["retried"] = asked.http.requests - run.counts["requests"]
             said = run.summary()
     print(f"sent: {said}", file=sys.stderr)
@@ -152,19 +158,35 @@ def unanswered(
     counts: Counter[str],
     advance: Callable[[], None],
     see: Callable[[Request], None] = lambda request: None,
+    earlier: set[str] | None = None,
 ) -> Iterator[Request]:
-    """The requests that have no answer yet, each once; ``see`` gets those that have one."""
-    asked = set[str]()
+    """The requests that have no answer yet, each once; ``see`` gets those that have one.
+
+    What earlier rounds have asked, by its keys, is passed over, and added to.
+    """
+    asked, known, earlier = set[str](), set[str](), set() if earlier is None else earlier
     for request in plan.requests():
-        if request.key in asked:
-            advance()
-        elif request.key in answers:
+        if request.key in earlier:
+            continue
+        if request.key in answers and request.key not in asked:
             counts["cached"] += 1
+            known.add(request.key)
             see(request)
-            advance()
-        else:
+        elif request.key not in asked:
             asked.add(request.key)
             yield request
+            continue
+        advance()
+    earlier |= asked | known
+
+
+def _rounds(most: int, answers: AnswerFile) -> Iterator[int]:
+    """Rounds, until one has brought no answer."""
+    for number in range(most):
+        before = len(answers)
+        yield number
+        if len(answers) == before:
+            return
 
 
 @dataclass
@@ -190,12 +212,15 @@ class Run:
     sending: dict[str, float] = field(default_factory=dict)  # what those under way may cost, by key
     # Refusals that are answers only if the server answers another request.
     held: list[tuple[Request, RefusedError]] = field(default_factory=list)
+    earlier: set[str] = field(default_factory=set)  # what earlier rounds have asked, by its keys
     read: int = 0  # answers, those of earlier runs included
     unread: int = 0  # of those
 
     async def ask_all(self) -> None:
         """Send every request that has no answer yet, and keep the answers."""
-        requests = unanswered(self.plan, self.answers, self.counts, self.advance, self._see)
+        requests = unanswered(
+            self.plan, self.answers, self.counts, self.advance, self._see, self.earlier
+        )
         # Until the server has answered one request, each goes alone, so that a wrong address, key
         # or field is told at once.
         for request in requests:

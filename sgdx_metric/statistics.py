@@ -118,8 +118,12 @@ class Sample:
         return [np.flatnonzero(self.totals[place].any(axis=0)) for place in self.places]
 
 
-def intervals(runs: Sequence[Sample], others: Sequence[Sample] = ()) -> list[Interval]:
+def intervals(
+    runs: Sequence[Sample], others: Sequence[Sample] = (), together: bool = False
+) -> list[Interval]:
     """The 95 % intervals of some statistics, means over runs, or by how much other runs' differ.
+
+    If together, all of them hold at once with 95 %, by `few`.
 
     Where there are a hundred clusters, of which twenty differ from the rest, it is that of the
     percentile bootstrap (Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter
@@ -133,7 +137,8 @@ def intervals(runs: Sequence[Sample], others: Sequence[Sample] = ()) -> list[Int
     if others:
         both = [np.union1d(one, two) for one, two in zip(both, others[0].has())]
     is_many = [
-        len(has) >= MANY
+        not together
+        and len(has) >= MANY
         and _differing([side for side in (runs, others) if side], place, has) >= DIFFERENT
         for place, has in enumerate(both)
     ]
@@ -150,13 +155,17 @@ def intervals(runs: Sequence[Sample], others: Sequence[Sample] = ()) -> list[Int
         if len(has) and not is_many[place]:
             alike.setdefault(has.tobytes(), []).append(place)
     for places in alike.values():
-        for place, ends_of in zip(places, few(runs, others, places, both[places[0]])):
+        for place, ends_of in zip(places, few(runs, others, places, both[places[0]], together)):
             found[place] = ends_of
     return found
 
 
 def few(
-    runs: Sequence[Sample], others: Sequence[Sample], places: Sequence[int], has: Ints
+    runs: Sequence[Sample],
+    others: Sequence[Sample],
+    places: Sequence[int],
+    has: Ints,
+    together: bool = False,
 ) -> list[Interval]:
     """The intervals of some statistics, by their places, that hold for few clusters too.
 
@@ -169,6 +178,10 @@ def few(
     14, 451-467); Learned-Miller and Thomas 2019, "A New Confidence Interval for the Mean of a
     Bounded Random Variable" (arXiv 1905.06208). `tests/sgdx_metric/test_statistics.py` shows by
     simulation how often it holds.
+
+    Of several together the quantiles are those of the least, and of the largest, of all ranks of a
+    draw, as its weights are the same for all (Besag et al. 1995, "Bayesian Computation and
+    Stochastic Systems", Statistical Science 10, 3-66).
     """
     random = np.random.default_rng(SEED)
     has = has[np.lexsort(runs[0].totals[:, has])]  # so that the order of dialogues does not matter
@@ -211,8 +224,13 @@ def few(
                     made.append(statistic.of(of_run[columns] + np.outer(extreme, other)))
                 means.append((np.stack(made, axis=1) * count).sum(axis=1))
             drawn[is_high, row] = means[1] - means[0] if others else means[0]
-    low, high = (np.quantile(end, q, axis=1) for end, q in zip(drawn, (0.025, 0.975)))
-    return [None if np.isnan(ends).any() else ends.tolist() for ends in np.stack([low, high], 1)]
+    ends = (0.025, 0.975)
+    if together:
+        ranks = drawn.argsort(axis=2).argsort(axis=2) / (_WEIGHTINGS - 1)
+        least, largest = ranks[0].min(axis=0), ranks[1].max(axis=0)
+        ends = (float(np.quantile(least, ends[0])), float(np.quantile(largest, ends[1])))
+    low, high = (np.quantile(end, q, axis=1) for end, q in zip(drawn, ends))
+    return [None if np.isnan(both).any() else both.tolist() for both in np.stack([low, high], 1)]
 
 
 def _farthest(sides: Sequence[Sequence[Sample]], place: int, has: Ints) -> float:

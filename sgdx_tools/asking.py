@@ -7,6 +7,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from .predictions import (
 )
 from .renaming import worded_tools
 from .skills import as_skill_calls, skill_tool
+from .steps import answered, goes_on
 
 # Words and cases that differ from time to time need chance, and those of many parts many tokens.
 _SAMPLED: Json = {"temperature": 1.0, "max_tokens": 8192}
@@ -53,11 +55,13 @@ def ask_cases(
     headers = {name: plan.header(name) for name in plan.names}
     paths = {name: output / f"{name}.jsonl" for name in plan.names}
     with open_answers(output) as answers:
+        plan.answers = answers
         if len(finished_names(output, headers)) == len(headers):
             print(*paths.values(), sep="\n")
             return {name: read_prediction_file(path, project) for name, path in paths.items()}
         count = len(project.cases) * len(plan.names) * asked.repeats
-        ask(plan, count, answers, asked, sending, asked.command)
+        steps = max((case.steps for case in project.cases), default=1)
+        ask(plan, count, answers, asked, sending, asked.command, steps)
         missing = Counter(
             request.custom_id.split("|", 1)[0]
             for request in plan.requests()
@@ -67,7 +71,7 @@ def ask_cases(
         for name in plan.names:
             if missing[name]:
                 continue
-            predictions, counts = plan.predictions(name, answers)
+            predictions, counts = plan.predictions(name)
             header = msgspec.structs.replace(headers[name], counts=counts, versions=versions())
             write_predictions(paths[name], header, predictions)
             of_variant = [(str(paths[name]), prediction) for prediction in predictions]
@@ -93,13 +97,15 @@ def show_estimate(project: Project, asked: AskOptions) -> None:
     counted_keys, estimates = set[str](), []
     for name in plan.names:
         answered = []  # each request's key and body, and the expected calls as JSON
-        for request in plan.requests([name]):
+        for request in plan.first_requests([name]):
             calls = plan.worded[name].expect(cases[request.shown["case"]["id"]]) or ()
             made = [msgspec.structs.asdict(call) for call in calls]
             answer = json.dumps(made, ensure_ascii=False) if made else ""
             answered.append((request.key, request.body, answer))
         estimates.append(estimate_variant(name, answered, count_tokens, counted_keys))
     print_estimates(estimates, counter, asked.prices)
+    if (most := max(case.steps for case in project.cases)) > 1:
+        print(f"These are first steps. A case has up to {most}, each longer than the one before.")
 
 
 def _tell_left_out(plan: ToolPlan) -> None:
@@ -111,6 +117,10 @@ def _tell_left_out(plan: ToolPlan) -> None:
             spoken = f"{texts} descriptions and {said} messages speak of names that are changed"
             hint = "and say the new ones; mentions: false keeps the old"
             print(f"note: {name}: {spoken}, {hint}", file=sys.stderr)
+
+
+# A request, its line in the file of answers, and what the answer says.
+_Step = tuple[Request, Json, Prediction, Counter[str]]
 
 
 class ToolPlan:
@@ -139,10 +149,52 @@ class ToolPlan:
         if asked.distractors and all(case.tools is None for case in project.cases):
             found = "found cases that may call all tools, expected cases with tools of their own"
             raise SgdxError(f"--distractors {asked.distractors}: {found}")
+        if project.source.shown_as == "skill" and any(case.steps > 1 for case in project.cases):
+            raise SgdxError("steps: found skills, expected tools, which give something back")
         self.worded = worded_tools(project, self.names)
+        self.cases = {case.id: case for case in project.cases}
+        # Where the answers so far are, which later steps go on from.
+        self.answers: AnswerFile | None = None
 
-    def requests(self, names: Iterable[str] | None = None) -> Iterator[Request]:
-        """All requests, or those under some variants, in order, made one after the other."""
+    def requests(self) -> Iterator[Request]:
+        """All requests in order: those that are answered, and then the next one of each case."""
+        for first in self.first_requests():
+            if self.cases[first.shown["case"]["id"]].steps == 1:
+                yield first
+                continue
+            answered, following = self._walk(first)
+            yield from (request for request, _, _, _ in answered)
+            if following:
+                yield following
+
+    def _walk(self, first: Request) -> tuple[list[_Step], Request | None]:
+        """The steps of a case that are answered, and what is asked next, unless it has ended."""
+        name, case = first.custom_id.partition("|")[0], self.cases[first.shown["case"]["id"]]
+        project, worded, repeat = self.project, self.worded[name], first.custom_id.rsplit("|", 1)[1]
+        steps, request, made = list[_Step](), first, list[list[Json]]()
+        while line := self.answers and self.answers.get(request.key):
+            prediction, counts = self.read(request, line["body"])
+            steps.append((request, line, prediction, counts))
+            made.append([msgspec.structs.asdict(call) for call in prediction.calls])
+            if not goes_on(project, worded, case, made):
+                return steps, None
+            said = answered(project, worded, case, made[-1], len(made))
+            messages = [*request.body["messages"], *said]
+            body = {**request.body, "messages": messages}
+            request = replace(
+                request,
+                body=body,
+                key=request_key(body, self._host(case), int(repeat)),
+                shown={"case": {**request.shown["case"], "messages": messages}},
+            )
+        return steps, request
+
+    def _host(self, case: Case) -> str:
+        """Whom keys of answers name: a program may answer by the case's id, a model cannot."""
+        return f"{self.host}|{case.id}" if self.host.startswith(PROGRAM) else self.host
+
+    def first_requests(self, names: Iterable[str] | None = None) -> Iterator[Request]:
+        """The first request of each case under all variants, or under some, one after the other."""
         for case in self.project.cases:
             ids = self._ids(case)
             for name in self.names if names is None else names:
@@ -166,14 +218,9 @@ class ToolPlan:
                     {"tools": functions, "tool_choice": "auto"} if functions else {}
                 )
                 body = {"model": self.settings.model, **fields, "messages": messages}
-                host = self.host
-                if host.startswith(
-                    PROGRAM
-                ):  # a program may answer by the case's id, a model cannot
-                    host += f"|{case.id}"
                 case_shown = {"id": case.id, "messages": messages, "tools": shown}
                 for repeat in range(1, self.asked.repeats + 1):
-                    key = request_key(body, host, repeat)
+                    key = request_key(body, self._host(case), repeat)
                     yield Request(
                         custom_id=custom_id(name, case.id, repeat),
                         body=body,
@@ -206,16 +253,18 @@ class ToolPlan:
         """Whether an answer cannot be read."""
         return bool(self.read(request, body)[1]["unread"])
 
-    def predictions(self, name: str, answers: AnswerFile) -> tuple[list[Prediction], Json]:
+    def predictions(self, name: str) -> tuple[list[Prediction], Json]:
         """The calls that all answers under a variant make, and the counts of its header."""
         tally, predictions = AnswerTally(), []
-        for request in self.requests([name]):
-            line = answers.get(request.key)
-            if line is None:
-                raise SgdxError(f"{request.custom_id}: its answer has gone while it was being read")
-            prediction, counts = self.read(request, line["body"])
-            tally.add(line, counts)
-            predictions.append(prediction)
+        for first in self.first_requests([name]):
+            steps, following = self._walk(first)
+            if following:
+                raise SgdxError(f"{first.custom_id}: its answer has gone while it was being read")
+            for _, line, _, counts in steps:
+                tally.add(line, counts)
+            *earlier, (_, _, last, _) = steps
+            before = tuple(call for _, _, prediction, _ in earlier for call in prediction.calls)
+            predictions.append(msgspec.structs.replace(last, before=before))
         return predictions, tally.facts(self.asked.prices)
 
     def read(self, request: Request, body: Any) -> tuple[Prediction, Counter[str]]:

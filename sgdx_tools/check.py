@@ -31,8 +31,11 @@ SARIF_MARK = b'"name": "sgdx tools check"'
 RULES = {
     "no_call": "No call can be right: a required part of the schema allows no value.",
     "unknown_name": "A name is required that no property has.",
-    "contradiction": "The description says another type, other values, another range or another "
-    "default than the schema.",
+    "other_type": "The description says another type than the schema.",
+    "other_values": "The description lists other values than the enum, or the default is not one.",
+    "other_range": "The description says another range than the schema, or the default is beyond.",
+    "other_default": "The description says another default than the schema.",
+    "optional": "The description says optional, and the schema requires it.",
     "same_words": "Two tools have the same description, which then tells nothing apart.",
     "no_words": "A tool has no description.",
 }
@@ -79,8 +82,8 @@ def _faults(tool: Tool) -> Iterator[tuple[str, str, str]]:
                 yield node.path, "unknown_name", text
     for node in layout.nodes.values():
         is_required = node.name in required.get(node.parent, ())
-        for text in dict.fromkeys(_contradictions(node, is_required)):
-            yield node.path, "contradiction", text
+        for rule, text in dict.fromkeys(_contradictions(node, is_required)):
+            yield node.path, rule, text
 
 
 # What descriptions call types, and the types that they are.
@@ -101,7 +104,7 @@ _TYPE = re.compile(
     re.I,
 )
 _WRITTEN = re.compile("separat|comma|delimit|json|line|string", re.I)  # of lists in a text
-_WORD = r"[\"'`]?([\w.+/-]+)[\"'`]?"
+_WORD = r"(?:\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`|[\w.+/-]+)"
 _LISTED = re.compile(
     rf"\b(?:one of|either|allowed values(?: are)?|possible values(?: are)?):?\s+[\[(]?"
     rf"({_WORD}(?:\s*(?:,\s*or|,\s*and|,|\bor\b|\band\b|\|)\s*{_WORD})+)\s*[\])]?\s*(?:[.;)\n]|$)",
@@ -118,7 +121,7 @@ _DEFAULT = re.compile(
 )
 
 
-def _contradictions(node: Node, is_required: bool) -> Iterator[str]:
+def _contradictions(node: Node, is_required: bool) -> Iterator[tuple[str, str]]:
     """Where the description of a part and its schema cannot both be right."""
     schema = node.schema
     text = schema.get("description") or ""
@@ -128,27 +131,30 @@ def _contradictions(node: Node, is_required: bool) -> Iterator[str]:
         named = next(filter(None, found.groups())).lower()
         is_written = named in ("list", "array", "object") and _WRITTEN.search(text)
         if not kinds.intersection(_TYPES[named]) and not is_written:
-            yield f"its description says {named}, and its type is {' or '.join(sorted(kinds))}"
+            own_kinds = " or ".join(sorted(kinds))
+            yield "other_type", f"its description says {named}, and its type is {own_kinds}"
     values = schema.get("enum")
     if values and (found := _LISTED.search(text)):
-        listed = {word.casefold() for word in re.findall(_WORD, found[1]) if word not in _JOINS}
+        words = (word.strip("\"'`") for word in re.findall(_WORD, found[1]))
+        listed = {word.casefold() for word in words if word not in _JOINS}
         known = {str(value).casefold() for value in values if value is not None}
         if listed & known and listed != known:
             other = sorted(listed ^ known)
             which = "its enum lacks" if other[0] in listed else "its description lacks"
-            yield f"{which} {other[0]!r}, of the values that the other lists"
+            yield "other_values", f"{which} {other[0]!r}, of the values that the other lists"
     if kinds & {"integer", "number"}:
-        yield from _ranges(text, schema)
+        yield from (("other_range", why) for why in _ranges(text, schema))
     if (found := _DEFAULT.search(text)) and "default" in schema:
         said = next(filter(None, found.groups()))
         own = schema["default"]
         if isinstance(own, str | int | float) and not _is_equal(said, own):
-            yield f"its description says the default {said}, and its schema {own!r:.60}"
+            why = f"its description says the default {said}, and its schema {own!r:.60}"
+            yield "other_default", why
     own = schema.get("default")
     if own is not None and values and own not in values:
-        yield f"its default {own!r:.60} is not in its enum"
+        yield "other_values", f"its default {own!r:.60} is not in its enum"
     if is_required and re.search(r"^\s*optional[.:,]|[(\[]optional[)\]]", text, re.I):
-        yield "its description says optional, and it is required"
+        yield "optional", "its description says optional, and it is required"
 
 
 _JOINS = ("or", "and")

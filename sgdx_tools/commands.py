@@ -264,8 +264,8 @@ def check(
     sarif
         Also write them to this file in SARIF, which code scanning reads.
     fail_on
-        End with 1 if this rule has a finding: no_call, unknown_name, contradiction, same_words or
-        no_words. The option may be given several times.
+        End with 1 if this rule has a finding, such as no_call. The option may be given several
+        times.
     """
     from sgdx_dataset.io.files import write_bytes
     from sgdx_dataset.io.json import pretty_json

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -24,6 +24,9 @@ from .keys import Rule as Rule
 
 # An argument that is an object with one of these keys alone is no value of a tool's.
 ANY_OF, ABSENT = "any_of", "absent"
+ALL_TOOLS = "*"  # what a neighbour stands beside
+MOST_STEPS = 20
+CROWD, WITHOUT = "crowd", "without:"  # by whom, or the beginning of it, such variants are made
 # A tool's id and the path of one of its parameters; the path is empty for the tool's own words.
 ElementId = tuple[str, str]
 
@@ -40,7 +43,8 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     id: str = ""
     # Whether the provider is to hold calls to the schema.
     strict: bool = False
-    # The id of the tool beside which it is shown, to compete with it; empty for none.
+    # The id of the tool beside which it is shown, to compete with it; `*` of a neighbour of all
+    # tools, and empty for none.
     rival_of: str = ""
 
     def __post_init__(self) -> None:
@@ -89,6 +93,10 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     extra: Literal["refuse", "allow"] = "refuse"
     # Whether nobody has looked yet at the calls that it expects, which are those of a trace.
     unreviewed: bool = False
+    # How many answers with calls there may be, until the expected ones come.
+    steps: Annotated[int, msgspec.Meta(ge=1, le=MOST_STEPS)] = 1
+    # What each tool gives back where other calls come first, by its id: text or JSON.
+    results: Mapping[str, Any] = {}
 
     @property
     def cluster(self) -> str:
@@ -232,7 +240,10 @@ class Project(msgspec.Struct, frozen=True):
 
     def digest(self, name: str) -> str:
         """A digest of what models are shown under a variant: tools, conversations and words."""
-        conversations = [(case.id, case.messages, case.tools) for case in self.all_cases]
+        conversations: list[tuple[Any, ...]] = [
+            (case.id, case.messages, case.tools, *([case.results] if case.steps > 1 else ()))
+            for case in self.all_cases
+        ]
         shown = digest([*self.tools.values(), *conversations])
         return f"{shown}-{self.variants[name].digest()}"
 

@@ -40,6 +40,8 @@ class Outcome(NamedTuple):
     made: Sequence[Json]
     # How the answer begins where it could not be read; None where it could.
     unread: str | None = None
+    # What was called first, where a case has several steps.
+    first: Sequence[Json] = ()
 
     @property
     def is_right(self) -> bool:

@@ -207,7 +207,8 @@ def read_cases(path: Path, tools: Mapping[str, Tool]) -> tuple[Case, ...]:
 
 def check_case(case: Case, tools: Mapping[str, Tool], where: str) -> None:
     """Raise ``SgdxError`` where a case speaks of a tool or an argument that there is not."""
-    for key, named in {"tools": case.tools or (), "forbid": case.forbid}.items():
+    named_by = {"tools": case.tools or (), "forbid": case.forbid, "results": case.results}
+    for key, named in named_by.items():
         for tool in named:
             if tool not in tools:
                 raise SgdxError(f"{where}: {key}: found {tool!r}, which is no tool's id")

@@ -88,7 +88,7 @@ class Model(Asking, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class NewWords(Asking, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Where other words come from: one of the first six keys, with those of `asking`."""
+    """Where other words come from: one of the first eight keys, with those of `asking`."""
 
     # A model, which words every tool `count` times. One that stands in `models` is asked at the
     # same server.
@@ -106,6 +106,13 @@ class NewWords(Asking, frozen=True, forbid_unknown_fields=True, kw_only=True):
     rivals: Literal["near", "assertive", "misleading", "same-name"] | None = None
     # The table of new words, `review.tsv`, from which a person has struck out bad ones.
     review: str | None = None
+    # No words: each sentence of a description, each example or each optional parameter is left out
+    # in turn, for what it earns.
+    without: Literal["sentences", "examples", "parameters"] | None = None
+    # No words: tools of others, from any source, are shown before yours, as many as `sizes` says.
+    crowd: str | None = None
+    # With `crowd`: how many neighbours, a variant for each number.
+    sizes: tuple[Annotated[int, Meta(ge=1)], ...] = (10, 50)
     # Beside one of these or alone: five trivial edits of all descriptions, for what such words
     # cost.
     control: bool = False
@@ -148,7 +155,7 @@ def given_words(words: NewWords | None, by: str | None, count: int | None) -> Ne
     return words if count is None else replace(words, count=count)
 
 
-WAYS = ("model", "pool", "file", "tools", "rivals", "review")
+WAYS = ("model", "pool", "file", "tools", "rivals", "review", "without", "crowd")
 
 
 class Tools(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"as_": "as"}):
@@ -219,6 +226,9 @@ class Keys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rules: Rule | None = None
     # How many times each case is asked under each variant.
     repeats: Annotated[int, Meta(ge=1, le=100)] = 1
+    # How many answers with calls a case may have until the expected calls come, unless it says so
+    # itself. What other calls give back is in its `results`, or made of the tool's output schema.
+    steps: Annotated[int, Meta(ge=1, le=20)] = 1
 
     def source(self) -> Tools:
         """Where the tools come from, with all that is said of it."""
@@ -256,7 +266,7 @@ class KeysFile:
             tools.start,
             [of.command for of in keys.models],
         ]
-        named += [words.pool, words.file, words.tools, words.review]
+        named += [words.pool, words.file, words.tools, words.review, words.crowd]
         note_named(named, path.parent)  # which keeps it from being written over
 
     @property

@@ -54,6 +54,8 @@ class Prediction(msgspec.Struct, frozen=True, omit_defaults=True):
     unread: bool = False
     # How an unread answer begins.
     said: str = ""
+    # The calls of earlier steps, in order, where the case has several.
+    before: tuple[MadeCall, ...] = ()
 
 
 class PredictionFile(NamedTuple):
@@ -86,7 +88,7 @@ def read_prediction_file(path: Path, project: Project) -> PredictionFile:
     for number, line in numbered(lines):
         where = f"{path}:{number}"
         prediction = parse_json(line, Prediction, where, "a prediction")
-        arguments = [call.arguments for call in prediction.calls]
+        arguments = [call.arguments for call in (*prediction.before, *prediction.calls)]
         check_value(arguments, f"{where}: case {prediction.id}")
         if prediction.variant != path.stem:
             raise SgdxError(f"{where}: variant is {prediction.variant!r}, expected {path.stem!r}")
@@ -101,7 +103,7 @@ def predictions_from_rows(rows: Iterable[Any], project: Project) -> dict[str, Pr
         where = f"predictions: row {number}"
         try:
             prediction = msgspec.convert(row, Prediction, from_attributes=True)
-            check_value([call.arguments for call in prediction.calls])
+            check_value([call.arguments for call in (*prediction.before, *prediction.calls)])
         except ValueError as error:
             raise SgdxError(f"{where}: {error}") from None
         if prediction.variant not in project.variants:

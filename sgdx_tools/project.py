@@ -40,6 +40,8 @@ def load_tools(path: Path | KeysFile, is_locked: bool = False) -> Project:
     with contextlib.chdir(file.path.parent):
         cases_file = Path(keys.cases or project.cases_file)
         cases = read_cases(cases_file, project.tools) if cases_file.exists() else ()
+        if keys.steps > 1:
+            cases = tuple(replace(c, steps=keys.steps) if c.steps == 1 else c for c in cases)
         rules, leaves_out = keys.rules or project.source.rules, file.gate.left_out == "allow"
         return with_variants(
             replace(

@@ -15,7 +15,18 @@ from msgspec.structs import replace
 from sgdx_dataset import SgdxError
 from sgdx_metric.matchers import is_matcher
 
-from .data import ANY_OF, Case, ExpectedCall, Json, Project, Tool, ToolWords, Variant, Words
+from .data import (
+    ALL_TOOLS,
+    ANY_OF,
+    Case,
+    ExpectedCall,
+    Json,
+    Project,
+    Tool,
+    ToolWords,
+    Variant,
+    Words,
+)
 from .json_schema import (
     LISTS,
     NO_NAMES,
@@ -62,7 +73,8 @@ class WordedTools:
         """The ids of the tools that a model is shown: of some, or of all, and of their rivals."""
         if ids is None:
             return list(self._version)
-        beside = (j for i in ids for j in (i, *self._rivals.get(i, ())))
+        beside = [j for i in ids for j in (i, *self._rivals.get(i, ()))]
+        beside = [*self._rivals.get(ALL_TOOLS, ()), *beside]
         return [i for i in beside if i in self._version]  # what another version lacks is not
 
     def ids(self, case: Case) -> Mapping[str, str]:
@@ -131,7 +143,7 @@ class WordedTools:
                 tool = tool_of.get(message.get("tool_call_id", "")) or str(message.get("name"))
                 if tool in self._tools:
                     name = {"name": self.name(tool)} if "name" in message else {}
-                    result = self._result(tool, message.get("content"))
+                    result = self.result(tool, message.get("content"))
                     message = message | name | {"content": result}
             if message["role"] != "tool" and self._mentions:
                 message = message | {"content": self._spoken(message.get("content"))}
@@ -164,7 +176,7 @@ class WordedTools:
             sum(self._spoken(content) != content for content in said),
         )
 
-    def _result(self, tool: str, content: Any) -> Any:
+    def result(self, tool: str, content: Any) -> Any:
         """The result of a call, with the new names of keys that are names of parameters."""
         try:
             result = json.loads(content)

@@ -6,9 +6,13 @@ original: ``v1`` gets the nearest ones of every element, the last variant the fa
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -23,7 +27,7 @@ from sgdx_dataset.words import edited
 from sgdx_llm.functions import safe_names
 from sgdx_llm.options import SendingOptions, ServerOptions
 
-from .data import ElementId, Project, Tool, ToolWords, Variant, Words
+from .data import ALL_TOOLS, CROWD, WITHOUT, ElementId, Project, Tool, ToolWords, Variant, Words
 from .folder import check_variant, check_words, read_tools, read_variant, write_variant
 from .keys import NewWords
 from .renaming import clash
@@ -81,6 +85,10 @@ def new_variants(
         variants = control_variants(tools)
     elif way == "rivals":
         variants = [rival_variant(project, what)]
+    elif way == "without":
+        variants = without_variants(tools, what)
+    elif way == "crowd":
+        variants = crowd_variants(tools, what, words.sizes)
     else:
         made = new_pool(project, words, output, goal)
         if made is None:
@@ -123,11 +131,7 @@ def one_at_a_time(variant: Variant, project: Project) -> list[Variant]:
     """
     parts: dict[str, Variant] = {}
     for (tool, path), words in variant.elements().items():
-        ending = "".join(c if (c.isalnum() and c.isascii()) or c == "_" else "-" for c in path)
-        name = ".".join(filter(None, [variant.name, tool.replace("#", "-"), ending.strip("-")]))
-        name = name[:90]
-        while name in parts:
-            name += "-"
+        name = _name_of(variant.name, tool, path, parts)
         part = Variant.of(name, {(tool, path): words}, variant.made_by)
         try:
             check_variant(part, project.tools, project.cases, name)
@@ -135,6 +139,92 @@ def one_at_a_time(variant: Variant, project: Project) -> list[Variant]:
             continue
         parts[name] = part
     return list(parts.values())
+
+
+def _name_of(stem: str, tool: str, path: str, taken: Container[str]) -> str:
+    """A name that no other variant has, for one that changes a single element."""
+    ending = "".join(c if (c.isalnum() and c.isascii()) or c == "_" else "-" for c in path)
+    name = ".".join(filter(None, [stem, tool.replace("#", "-"), ending.strip("-")]))[:90]
+    numbered = (name if n == 1 else f"{name}.{n}" for n in count(1))
+    return next(name for name in numbered if name not in taken)
+
+
+# A sentence ends before a blank and what begins another, or at the end of a line.
+_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)\s+(?=[^a-z\s])|\s*\n\s*")
+# What is an example: what stands in brackets, what follows "such as", and what a line begins with.
+_EXAMPLE = re.compile(
+    r"\s*\((?:e\.g\.|for example|for instance|such as|examples?:)[^()]*\)"
+    r"|,?\s*(?:\be\.g\.|\bfor example\b|\bfor instance\b|\bsuch as\b|\bexamples?:)"
+    r"(?:[^.;()\n]|\.(?!\s|$))*",
+    re.I,
+)
+
+
+def without_variants(tools: Mapping[str, Tool], what: str) -> list[Variant]:
+    """A variant for each sentence, example or optional parameter, in which it alone is left out."""
+    made_by, parts = f"{WITHOUT}{what}", dict[str, Variant]()
+    for i, tool in tools.items():
+        for path, element in tool.elements.items() if what != "parameters" else ():
+            text, ends = element.description, [0]
+            if what == "sentences":
+                ends += [end for found in _END.finditer(text) if (end := found.end()) < len(text)]
+                spans = list(zip(ends, [*ends[1:], len(text)])) if text.strip() else []
+            else:
+                spans = [found.span() for found in _EXAMPLE.finditer(text)]
+            for start, end in spans:
+                rest = Words(description=f"{text[:start]}{text[end:]}".strip())
+                name = _name_of("without", i, path, parts)
+                parts[name] = Variant.of(name, {(i, path): rest}, made_by)
+        for node in tool.layout.nodes.values():
+            *above, keyword, _ = f"/{node.pointer}".split("/")
+            owner = tool.layout.nodes.get("/".join(above)[1:])
+            left = set[str]()
+            if what == "examples":
+                left = {f"{node.pointer}/{key}" for key in ("example", "examples")} & {
+                    f"{node.pointer}/{key}" for key in node.schema
+                }
+            elif what == "parameters" and keyword == "properties" and owner:
+                is_needed = node.name in owner.schema.get("required", ())
+                left = set() if is_needed else {node.pointer}
+            for pointer in sorted(left):
+                name = _name_of("without", i, node.path, parts)
+                new = replace(tool, parameters=_less(tool.parameters, pointer.split("/")[1:]))
+                with suppress(SgdxError):  # what other parts refer to stays
+                    assert new.layout  # noqa: S101 - which reads the schema
+                    parts[name] = Variant(name, {}, made_by, {**tools, i: new})
+    if not parts:
+        raise SgdxError(f"without {what}: found none in any tool, expected some")
+    return list(parts.values())
+
+
+def _less(schema: Any, tokens: Sequence[str]) -> Any:
+    """A schema without the part to which a JSON pointer leads."""
+    key, *others = (token.replace("~1", "/").replace("~0", "~") for token in tokens)
+    if isinstance(schema, list):
+        return [_less(v, others) if i == int(key) else v for i, v in enumerate(schema)]
+    if not others:
+        return {k: v for k, v in schema.items() if k != key}
+    return {k: _less(v, tokens[1:]) if k == key else v for k, v in schema.items()}
+
+
+def crowd_variants(tools: Mapping[str, Tool], source: str, sizes: Sequence[int]) -> list[Variant]:
+    """The variants ``crowdN``: the first tools of a source, as many as each size, before all."""
+    from .check import read_any_tools
+
+    others = list(read_any_tools(source).tools.values())
+    if max(sizes, default=0) > len(others) or len({*sizes}) < len(sizes) or not sizes:
+        found = f"found {len(others)} tools in {source} for the sizes {list(sizes)}"
+        raise SgdxError(f"crowd: {found}, expected distinct sizes that it has")
+    own, crowd = {tool.name for tool in tools.values()}, dict[str, Tool]()
+    wanted = [f"{tool.name}_2" if tool.name in own else tool.name for tool in others]
+    names = safe_names([*own, *wanted])
+    for tool, name in zip(others, wanted):
+        i = f"{tool.id}#crowd"
+        crowd[i] = replace(tool, name=names[name], id=i, rival_of=ALL_TOOLS)
+    return [
+        Variant(f"crowd{n}", {}, CROWD, {**dict(list(crowd.items())[:n]), **tools})
+        for n in sorted(sizes)
+    ]
 
 
 def control_variants(tools: Mapping[str, Tool]) -> list[Variant]:

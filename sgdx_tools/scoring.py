@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,19 +15,30 @@ import pyarrow as pa
 from sgdx_dataset import SgdxError
 from sgdx_eval.predictions import check_one_system
 from sgdx_eval.tasks.tools import CALL, NO_CALL, RIGHT, TASK_SUCCESS, TOOL_METRICS
+from sgdx_llm.estimate import token_counter
 from sgdx_metric.call_rules import CaseScore, score_case
 from sgdx_metric.columns import Bools, Floats
 from sgdx_metric.figures import figures, one_run, task_success
 from sgdx_metric.result import Result
-from sgdx_metric.statistics import RESAMPLES, SEED, mean_defined, variation
+from sgdx_metric.statistics import (
+    RESAMPLES,
+    SEED,
+    Sample,
+    drop,
+    intervals,
+    mean_defined,
+    variation,
+)
 from sgdx_metric.units import Items, Scores
 from sgdx_metric.variants import ORIGINAL, floor_of
 from sgdx_metric.version import __version__
 
-from .data import Case, Project, Rule, digest
-from .elements import Outcome, confusion, rank_elements
+from .data import CROWD, WITHOUT, Case, Project, Rule, digest
+from .elements import Outcome, changed_elements, confusion, rank_elements
+from .json_schema import Element
 from .predictions import PredictionFile, predictions_from_rows, read_predictions
 from .renaming import WordedTools, worded_tools
+from .steps import came_first, split
 from .values import as_expected, fault
 
 # The scores of a case's calls, by what figures call them.
@@ -77,8 +90,11 @@ def score(
         in all under the original words and in none under these; ``spent``, by variant the tokens
         and seconds of a request with its answer; ``gone``, the cases that cannot be right under
         another version's tools, and why, or ``left_out`` where they are left out; ``lost_tools``,
-        of how many cases all are lost; ``cases``; ``unread``; and ``valid``, by variant the share
-        of calls that their tool's schema allows.
+        of how many cases all are lost; ``earned``, what each part earns that was left out;
+        ``neighbours``, how many calls each one of a crowd took; ``first``, of cases with several
+        steps, which tool was called before the expected ones, and whether any text says so;
+        ``cases``; ``unread``; and ``valid``, by variant the share of calls that their tool's schema
+        allows.
 
     Raises:
         SgdxError: A file or row is malformed, or the rows do not fit the cases.
@@ -114,7 +130,7 @@ def score_files(
     }
     runs, scores = _scores(project.cases, outcomes)
     first_runs = {name: of_variant[0] for name, of_variant in outcomes.items()}
-    counts = _counts(project, files, worded, first_runs, rules)
+    counts = _counts(project, files, worded, first_runs, scores, rules)
     is_right = {name: rows == 1 for name, rows in zip(files, runs[RIGHT])}
     counts["noise"] = {
         name: _noise(is_right[name], is_right.get(ORIGINAL))
@@ -137,6 +153,7 @@ def _counts(
     files: Mapping[str, PredictionFile],
     worded: Mapping[str, WordedTools],
     outcomes: Mapping[str, Sequence[Outcome]],
+    scores: Scores,
     rules: Rule,
 ) -> dict[str, Any]:
     """What scores.json says beside figures; what there is none of is left out."""
@@ -152,6 +169,9 @@ def _counts(
             for case, why in project.gone.get(name, {}).items()
         },
         "lost_tools": _lost_tools(cases, of_words),
+        "earned": _earned(project, worded, scores),
+        "neighbours": _neighbours(project, worded, outcomes),
+        "first": came_first(project, worded, outcomes),
     }
     return {
         "elements": elements,
@@ -201,16 +221,21 @@ def score_variant(
             continue
         tools, ids = [worded.tool(call.name) for call in case.expect or ()], worded.ids(case)
         parameters = {tool.name: tool.parameters for tool in tools}
+        how = parameters, rules, case.extra == "allow"
         for run, of_run in zip(file.predictions, outcomes):
             prediction = run[case.id]
-            made = [msgspec.structs.asdict(call) for call in prediction.calls]
+            before, last = (
+                [msgspec.structs.asdict(call) for call in calls]
+                for calls in (prediction.before, prediction.calls)
+            )
+            made, first = split(expected, before, last, *how)
             judged = [c for c in made if ids.get(c["name"]) in case.forbid] if case.forbid else made
-            score = score_case(expected, judged, parameters, rules, case.extra == "allow")
+            score = score_case(expected, judged, *how)
             if prediction.unread:  # what was not answered is wrong, also where no call is right
                 score = _NOT_ANSWERED if expected else _NO_CALL_NOT_ANSWERED
-                of_run.append(Outcome(score, expected, made, prediction.said))
+                of_run.append(Outcome(score, expected, made, prediction.said, first))
                 continue
-            of_run.append(Outcome(score, expected, made))
+            of_run.append(Outcome(score, expected, made, first=first))
     return outcomes
 
 
@@ -225,6 +250,63 @@ def _lost_tools(cases: Sequence[Case], outcomes: Mapping[str, Sequence[Outcome]]
             right[tool] = right.get(tool, 0) + 1
             kept.setdefault(tool, set()).update(n for n in others if outcomes[n][i].is_right)
     return {tool: n for tool, n in right.items() if n > 1 and len(kept[tool]) < len(others)}
+
+
+# A part whose loss is surely at most so many points can go, where no gate says another limit.
+_LIMIT = 3.0
+
+
+def _earned(
+    project: Project, worded: Mapping[str, WordedTools], scores: Scores
+) -> list[dict[str, Any]]:
+    """What each part earns that a variant leaves out: the loss, the least first.
+
+    The intervals hold for all of them at once. Each part has the `tokens` that it adds to a request
+    that has its tool, and `is`: it "can go", "earns", or it is "unclear".
+    """
+    names = [n for n in scores.variants if project.variants[n].made_by.startswith(WITHOUT)]
+    if ORIGINAL not in scores.variants or not names:
+        return []
+    count = token_counter()[0]
+    right = dict(zip(scores.variants, scores.metrics[RIGHT]))
+    limit = _LIMIT if project.gate.max_drop is None else project.gate.max_drop
+    drops = [drop(right[name][None], right[ORIGINAL]) for name in names]
+    sample, rows = Sample(drops, scores.items.dialogue), list[dict[str, Any]]()
+    for name, loss, ends in zip(names, -sample.values(), intervals([sample], together=True)):
+        tool, path = min(changed_elements(project, name), key=lambda of: len(of[1]))
+        both = project.tools[tool], worded[name].tool(tool)
+        texts = [msgspec.json.encode([t.description, t.parameters]).decode() for t in both]
+        before, after = (of.elements.get(path, Element("", "")).description for of in both)
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(before, after))
+        start = sum(1 for _ in same)
+        text = before[start : len(before) - len(after) + start].strip()
+        low, high = (0.0 - 100 * end for end in reversed(ends or (float("nan"),) * 2))
+        is_far = "can go" if high <= limit else "earns" if low > 0 else "unclear"
+        if not any(tool == call.name for case in project.cases for call in case.expect or ()):
+            is_far = "no case"  # which would need it
+        rows.append(
+            {"variant": name, "tool": tool, "path": path, "text": text}
+            | {"tokens": count(texts[0]) - count(texts[1]), "loss": 100 * float(loss) + 0.0}
+            | {"low": low, "high": high, "is": is_far}
+        )
+    return sorted(rows, key=lambda row: (row["loss"], -row["tokens"]))
+
+
+def _neighbours(
+    project: Project, worded: Mapping[str, WordedTools], outcomes: Mapping[str, Sequence[Outcome]]
+) -> dict[str, dict[str, int]]:
+    """Under each variant with a crowd, in how many cases which neighbour was called, most first."""
+    found: dict[str, dict[str, int]] = {}
+    for name, of_variant in outcomes.items():
+        if project.variants[name].made_by != CROWD:
+            continue
+        taken = Counter[str]()
+        for case, outcome in zip(project.cases, of_variant):
+            ids = worded[name].ids(case)
+            called = {ids.get(call["name"], "") for call in outcome.made}
+            taken.update(i for i in called if i.endswith(f"#{CROWD}"))
+        found[name] = dict(taken.most_common())
+    return found
 
 
 def _noise(is_right: Bools, original: Bools | None) -> dict[str, Any]:

@@ -12,7 +12,16 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls
 from sgdx_eval import show
 from sgdx_eval.report.verdict import LEVEL
-from sgdx_eval.tables import interval, legend, percent, print_line
+from sgdx_eval.tables import (
+    Cell,
+    Table,
+    interval,
+    legend,
+    percent,
+    print_line,
+    table,
+    to_terminal,
+)
 from sgdx_metric.result import Result, reworded_variants
 from sgdx_metric.variants import ORIGINAL, floor_of
 
@@ -43,6 +52,9 @@ def print_scores(scored: Scored, details: bool, console: Console) -> None:
         cases = f"{len(left_out)} cases that cannot be right are left out"
         print_line(f"{cases}: {', '.join([*first, *more])}\n", console)
     _print_elements(counts, _MOST_ELEMENTS if details else _FEW_ELEMENTS, console)
+    if earned := counts.get("earned"):
+        to_terminal(earned_table(earned), console)
+        print_line("", console)
     if details and counts["confusion"]:
         print_line("Wrong tools, in cases", console)
         for pair in counts["confusion"][:_MOST_ELEMENTS]:
@@ -66,6 +78,29 @@ def print_scores(scored: Scored, details: bool, console: Console) -> None:
             lines.append(f"{name}: {unread} {counted}")
     more = [legend(lines), ""] if lines else []
     show.print_result(result, console, more, details)
+
+
+def earned_table(earned: Sequence[Mapping[str, Any]]) -> Table:
+    """What each part earns that was left out in turn, and what can go."""
+    heads = ["of", "left out", "tokens", "loss", "95 % interval", ""]
+    rows = [
+        [
+            Cell(f"{row['tool']} {row['path']}".rstrip(), code=True),
+            Cell(short_words({"description": row["text"]}) if row["text"] else "", code=True),
+            str(row["tokens"]),
+            f"{row['loss']:.2f}",
+            f"{row['low']:.2f} to {row['high']:.2f}",
+            row["is"],
+        ]
+        for row in earned
+    ]
+    gone = [row["tokens"] for row in earned if row["is"] == "can go"]
+    note = (
+        f"{len(gone)} of {len(earned)} parts can go, each alone, which saves {sum(gone)} tokens a "
+        "request with all tools. The intervals hold for all of them together."
+    )
+    texts = ("left out", "")
+    return table("What each part earns, in points of cases", heads, rows, texts, note=note)
 
 
 def print_search(searched: Searched, details: bool, console: Console) -> None:
@@ -191,6 +226,8 @@ def explained(project: Project, scored: Scored, case_id: str, variant: str | Non
         if outcome.unread is not None:
             yield f"  unread:   {escape_controls(outcome.unread) or 'no text of it is kept'}"
             continue
+        if outcome.first:
+            yield f"  first:    {calls_text(outcome.first)}"
         yield f"  called:   {calls_text(outcome.made)}"
         if outcome.is_right:
             continue

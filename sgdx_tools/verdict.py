@@ -127,6 +127,15 @@ def qualifiers(result: Result) -> list[str]:
     drop = result.main("right", "drop")
     if drop and (control := result.floor(drop, "control")) and control.value is not None:
         said.append(f"trivial edits of the words cost {percent(0.0 - control.value)} points")
+    for name, taken in counts.get("neighbours", {}).items():
+        for tool, cases in list(taken.items())[:1]:
+            who = tool.removesuffix("#crowd")
+            said.append(f"under {name}, the neighbour {who} takes the most calls: {cases}")
+    for row in counts.get("first", ()):
+        name = next(iter(row["cases"]))
+        if not row["said"]:
+            before = f"{row['first']} came first in {row['cases'][name]} of {row['of']} cases"
+            said.append(f"{before} of {row['tool']} under {name}, which no text of them says")
     for tool, cases in counts.get("lost_tools", {}).items():
         said.append(f"all {cases} cases of {tool} are lost")
     if gone := counts.get("gone"):

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from .data import ElementId, Json, Tool, ToolWords, Variant, Words
+from .data import ALL_TOOLS, ElementId, Json, Tool, ToolWords, Variant, Words
 from .json_schema import INNER, ROOT, Node
 from .renaming import WordedTools
 
@@ -69,7 +69,8 @@ def changes(tools: Mapping[str, Tool], variant: Variant) -> dict[ElementId, str]
     found: dict[ElementId, str] = {}
     for i, tool in (variant.version or {}).items():
         if i not in tools:
-            found[i, ""] = f"is a rival of {tool.rival_of}" if tool.rival_of else "is added"
+            of = "all" if tool.rival_of == ALL_TOOLS else tool.rival_of
+            found[i, ""] = f"is a rival of {of}" if of else "is added"
             continue
         old = WordedTools(tools, replace(variant, version=None)).tool(i).layout.nodes
         new = tool.layout.nodes

@@ -43,21 +43,28 @@ FINDS: dict[str, list[Tool]] = {
         Tool("t", "Do it", objects(["b"], a={"type": "string"})),
         Tool("t", "Do it", objects(a=objects(["x"], y={}))),
     ],
-    "contradiction": [
+    "other_type": [
         described("A number", type="string"),
         described("The list of names", type="string"),
         described("How many; must be a string", type="integer"),
         described("City (integer)", type=["string", "null"]),
+    ],
+    "other_values": [
         described("One of a, b or d.", **ENUM),
         described("Either 'a' or 'b'", **ENUM),
+        described("One of 'New York' or 'LA'.", type="string", enum=["New York", "LA", "Rome"]),
+        described("Unit", type="string", enum=["a"], default="b"),
+    ],
+    "other_range": [
         described("Hours, between 1 and 10", type="integer", minimum=1, maximum=24),
         described("At most 5.", type="integer", maximum=10),
         described("At least 5", type="integer", default=1),
+    ],
+    "other_default": [
         described("Unit. Defaults to 'km'", type="string", default="miles"),
         described("Size, default: 10", type="integer", default=20),
-        described("Unit", type="string", enum=["a"], default="b"),
-        described("(optional) the city", True, type="string"),
     ],
+    "optional": [described("(optional) the city", True, type="string")],
     "no_words": [Tool("t")],
 }
 # What earlier rules found, and what is no contradiction.
@@ -139,10 +146,10 @@ def test_a_file_of_any_form_is_checked_as_it_is(form: str, tmp_path: Path, capsy
     assert command("check", file, "--json", "--sarif", tmp_path / "out.sarif") == 0
     findings = json.loads(capsys.readouterr().out)
     found = [(f["tool"], f["path"], f["rule"]) for f in findings]
-    assert found == [("greet", "a", "contradiction"), ("greet", "b", "contradiction")]
+    assert found == [("greet", "a", "other_type"), ("greet", "b", "other_type")]
     read = load_sarif_file(str(tmp_path / "out.sarif")).get_records()
     assert [(of["Code"], of["Location"], of["Line"]) for of in read] == [
-        ("contradiction", str(file), 4)
+        ("other_type", str(file), 4)
     ] * 2
     (run,) = json.loads((tmp_path / "out.sarif").read_text())["runs"]
     place = run["results"][0]["locations"][0]
@@ -157,9 +164,9 @@ def test_the_status_is_that_of_the_rules_that_are_to_fail(tmp_path: Path) -> Non
     file = tmp_path / "api.json"
     file.write_text(json.dumps(FORMS["mcp"]))
     before = file.read_bytes()
-    assert command("check", file, "--fail-on", "contradiction") == 1
+    assert command("check", file, "--fail-on", "other_type") == 1
     assert command("check", file, "--fail-on", "no_words") == 0
-    assert command("check", file, "--fail-on", "contradicton") == 2
+    assert command("check", file, "--fail-on", "other_typ") == 2
     assert command("check", file, "--sarif", file) == 2
     assert command("check") == command("check", tmp_path / "nowhere") == 2
     assert file.read_bytes() == before

@@ -27,7 +27,7 @@ def test_an_editor_takes_the_files_of_the_pages_and_no_other_key() -> None:
         yaml.safe_load(block) for block in re.findall(r"```(?:yaml|text)\n(.*?)```", text, re.S)
     ]
     files = [file for file in files if isinstance(file, dict) and "tools" in file]
-    assert len(files) == 4
+    assert len(files) == 7
     for file in files:
         assert not list(validator.iter_errors(file)), file
         assert list(validator.iter_errors(file | {"tool": 1}))

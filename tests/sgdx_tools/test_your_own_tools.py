@@ -137,6 +137,18 @@ def test_the_verdict_of_the_page(folder: Path, capsys: Capture) -> None:
     assert capsys.readouterr().out.endswith(said)
 
 
+def test_parts_steps_and_crowds_of_the_page(folder: Path, capsys: Capture) -> None:
+    titles = ("What each part earns", "Several steps", "A noise floor and a crowd")
+    for name, _, content in sections("The cases", "The models", "Step by step", *titles):
+        if name:
+            write(name, content.replace("python asks", f"{sys.executable} asks"), SERVER)
+    (said,) = [content for name, language, content in sections(*titles) if not name + language]
+    for file, shown in [("parts", "0 of 5"), ("steps", said), ("crowd", "book_table takes")]:
+        assert sgdx(["tools", "test", f"{file}.yaml"]) == 0
+        assert sgdx(["tools", "score", f"{file}.yaml"]) == 0
+        assert shown in capsys.readouterr().out
+
+
 def test_step_by_step(folder: Path, capsys: Capture) -> None:
     with serving(StandIn(answer=model)) as server:
         for name, language, content in sections(*WALKED):
@@ -167,6 +179,12 @@ def test_every_block_is_in_a_section_that_is_walked_here() -> None:
         ("program.yaml", "yaml"),
         ("", ""),  # what it says
         ("", "bash"),  # search, whose tests run it
+        ("parts.yaml", "yaml"),
+        ("dry.jsonl", "json"),
+        ("asks.py", "python"),
+        ("steps.yaml", "yaml"),
+        ("", ""),  # what it says
+        ("crowd.yaml", "yaml"),
         ("", "bash"),  # improve, whose tests run it
         (".github/workflows/tools.yml", "yaml"),
     ]

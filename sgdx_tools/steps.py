@@ -1,0 +1,183 @@
+"""Several steps: what other calls give back, until the calls come that are right.
+
+A case ends when the expected calls have come, when no call is made, when a call is made again, or
+after as many answers as it may have.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sgdx_metric.call_rules import score_case
+
+from .data import Case, Json, Project, Rule
+from .elements import Outcome
+from .renaming import WordedTools
+from .values import as_expected, fault
+
+_DEEPEST = 8  # parts in each other of a result that is made
+_TEXTS = {"date": "2026-01-15", "date-time": "2026-01-15T12:00:00Z", "time": "12:00:00"}
+_TEXTS |= {"email": "name@example.com", "uri": "https://example.com", "ipv4": "192.0.2.1"}
+_KINDS: Json = {"integer": 1, "number": 1, "boolean": True, "null": None}
+
+
+def places_of(
+    expected: Sequence[Json],
+    made: Sequence[Json],
+    parameters: Mapping[str, Json],
+    rules: Rule,
+    extra: bool,
+) -> list[int] | None:
+    """Where each of the expected calls stands among those that were made; None if one does not."""
+    places: list[int] = []
+    for call in expected:
+        for i, other in enumerate(made):
+            if i not in places and score_case([call], [other], parameters, rules, extra).call == 1:
+                places.append(i)
+                break
+        else:
+            return None
+    return places
+
+
+def split(
+    expected: Sequence[Json] | None,
+    before: Sequence[Json],
+    last: Sequence[Json],
+    parameters: Mapping[str, Json],
+    rules: Rule,
+    extra: bool,
+) -> tuple[list[Json], list[Json]]:
+    """The calls that are judged, and those that came first.
+
+    Where the expected calls have come they are judged, and what follows them in the same answer;
+    else the last call of each expected tool, or what was called last.
+    """
+    made = [*before, *last]
+    if not before or expected is None:
+        return made, []
+    if (places := places_of(expected, made, parameters, rules, extra)) is not None:
+        later = [i for i in range(len(before), len(made)) if max(places) >= len(before)]
+        judged = sorted({*places, *later})
+    else:
+        names = Counter(call["name"] for call in expected)
+        at = [i for name, n in names.items() for i in _places(made, name)[-n:]]
+        judged = sorted(at) or list(range(len(before), len(made))) or [len(made) - 1]
+    return [made[i] for i in judged], [c for i, c in enumerate(made) if i not in judged]
+
+
+def _places(made: Sequence[Json], name: str) -> list[int]:
+    return [i for i, call in enumerate(made) if call["name"] == name]
+
+
+def goes_on(
+    project: Project, worded: WordedTools, case: Case, steps: Sequence[Sequence[Json]]
+) -> bool:
+    """Whether a case is asked once more, after the calls of so many answers."""
+    *earlier, last = steps
+    before = [call for step in earlier for call in step]
+    if not last or len(steps) >= case.steps or any(call in before for call in last):
+        return False
+    if case.expect is None:  # where other calls than those forbidden may be made
+        ids = worded.ids(case)
+        return bool(case.forbid) and not any(ids.get(c["name"]) in case.forbid for c in last)
+    expected = [
+        {"name": call.name, "arguments": call.arguments} for call in worded.expect(case) or ()
+    ]
+    tools = [worded.tool(call.name) for call in case.expect]
+    parameters = {tool.name: tool.parameters for tool in tools}
+    rules, extra = project.source.rules, case.extra == "allow"
+    return places_of(expected, [*before, *last], parameters, rules, extra) is None
+
+
+def answered(
+    project: Project, worded: WordedTools, case: Case, calls: Sequence[Json], step: int
+) -> list[Json]:
+    """The messages with some calls, and with what each of them gives back."""
+    made, results = [], []
+    for i, call in enumerate(calls):
+        name, call_id = call["name"], f"call_{step}_{i}"
+        function = {"name": name, "arguments": json.dumps(call["arguments"], ensure_ascii=False)}
+        made.append({"id": call_id, "type": "function", "function": function})
+        content = _result(project, worded, case, call)
+        results.append({"role": "tool", "tool_call_id": call_id, "content": content})
+    return [{"role": "assistant", "content": "", "tool_calls": made}, *results]
+
+
+def _result(project: Project, worded: WordedTools, case: Case, call: Json) -> str:
+    """What a call gives back, as text: of the case, of its output schema, or that it is done."""
+    tool = worded.ids(case).get(call["name"])
+    if tool is None:
+        return f"Error: there is no tool {call['name']}"
+    if not isinstance(call["arguments"], dict):
+        return "Error: the arguments are no object"
+    if why := fault(as_expected(call["arguments"]), worded.tool(tool)):
+        return f"Error: {why}"
+    beside = project.source.beside.get(f"tool {tool}", {})
+    schema = next((beside[k] for k in ("outputSchema", "output_schema") if k in beside), None)
+    value = case.results.get(tool, "Done." if schema is None else made_of(schema, schema))
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return str(worded.result(tool, text))
+
+
+def came_first(
+    project: Project, worded: Mapping[str, WordedTools], outcomes: Mapping[str, Sequence[Outcome]]
+) -> list[dict[str, Any]]:
+    """Which tool was called before which expected ones, in how many cases of theirs by variant.
+
+    `right` says in how many of these the expected calls came then, and `said` whether a message of
+    such a case, or a text of the expected tool, names the tool that came first.
+    """
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    expecting = Counter(name for c in project.cases for name in {e.name for e in c.expect or ()})
+    for name, of_variant in outcomes.items():
+        for case, outcome in zip(project.cases, of_variant):
+            ids = worded[name].ids(case)
+            first = {ids.get(call["name"], call["name"]) for call in outcome.first}
+            for tool in {call.name for call in case.expect or ()}:
+                texts = [element.description for element in project.tools[tool].elements.values()]
+                texts += [str(message.get("content")) for message in case.messages]
+                for other in first - {tool}:
+                    row = {"first": other, "tool": tool, "of": expecting[tool], "said": False}
+                    row = found.setdefault((other, tool), row | {"cases": {}, "right": {}})
+                    row["said"] |= any(other in text for text in texts)
+                    for key, is_one in (("cases", True), ("right", outcome.is_right)):
+                        row[key][name] = row[key].get(name, 0) + int(is_one)
+    return sorted(found.values(), key=lambda row: -sum(row["cases"].values()))
+
+
+def made_of(schema: Any, root: Any, depth: int = 0) -> Any:
+    """A value that a schema takes, as far as types, listed values and limits tell.
+
+    >>> made_of({"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}}, {})
+    {'n': 3}
+    """
+    if not isinstance(schema, dict) or depth > _DEEPEST:
+        return None
+    if isinstance(reference := schema.get("$ref"), str):
+        inner: Any = root
+        for token in reference.split("/")[1:]:
+            inner = inner.get(token) if isinstance(inner, dict) else None
+        return made_of(inner, root, depth + 1)
+    listed = [*(schema[key] for key in ("const", "default", "example") if key in schema)]
+    for key in ("examples", "enum"):
+        listed += schema[key][:1] if isinstance(schema.get(key), list) else []
+    if listed:
+        return listed[0]
+    for key in ("anyOf", "oneOf", "allOf"):
+        if isinstance(schema.get(key), list) and schema[key]:
+            return made_of(schema[key][0], root, depth + 1)
+    kinds = schema.get("type", "object" if "properties" in schema else "string")
+    kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
+    if kind == "object":
+        properties = schema.get("properties")
+        inside = properties.items() if isinstance(properties, dict) else ()
+        return {name: made_of(of, root, depth + 1) for name, of in inside}
+    if kind == "array":
+        return [made_of(schema.get("items", {}), root, depth + 1)]
+    if kind in ("integer", "number") and "minimum" in schema:
+        return schema["minimum"]
+    return _KINDS[kind] if kind in _KINDS else _TEXTS.get(str(schema.get("format")), "text")
