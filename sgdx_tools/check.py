@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -39,6 +39,8 @@ RULES = {
     "same_words": "Two tools have the same description, which then tells nothing apart.",
     "no_words": "A tool has no description.",
 }
+# Those that cost a model nothing that could be told, by docs/check.md, and can be right.
+OFF: frozenset[str] = frozenset()
 
 
 class Finding(NamedTuple):
@@ -50,8 +52,8 @@ class Finding(NamedTuple):
     text: str
 
 
-def find(project: Project) -> list[Finding]:
-    """What is wrong with the tools, in the order of the rules."""
+def find(project: Project, also: Collection[str] = ()) -> list[Finding]:
+    """What is wrong with the tools, in the order of the rules; those that are off only if named."""
     found: dict[str, list[Finding]] = {rule: [] for rule in RULES}
     said: dict[str, str] = {}  # the first tool of each description
     for i, tool in project.tools.items():
@@ -63,7 +65,8 @@ def find(project: Project) -> list[Finding]:
         elif (other := said.setdefault(text, i)) != i:
             why = f"its description is that of {other}"
             found["same_words"].append(Finding(i, "", "same_words", why))
-    return [finding for of_rule in found.values() for finding in of_rule]
+    looked_at = [rule for rule in RULES if rule not in OFF or rule in also]
+    return [finding for rule in looked_at for finding in found[rule]]
 
 
 def _faults(tool: Tool) -> Iterator[tuple[str, str, str]]:
@@ -77,7 +80,7 @@ def _faults(tool: Tool) -> Iterator[tuple[str, str, str]]:
         required.setdefault(node.path, set()).update(names)
         is_open = {"patternProperties", "$dynamicRef"} & node.schema.keys()
         for name in sorted(names - layout.names([node.path]).keys()):
-            if not is_open:
+            if not is_open and node.schema.get("type") != "array":
                 text = f"requires {name!r}, which is none of its properties"
                 yield node.path, "unknown_name", text
     for node in layout.nodes.values():
@@ -90,9 +93,9 @@ def _faults(tool: Tool) -> Iterator[tuple[str, str, str]]:
 _TYPES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("integer", "whole number"), ("integer", "number")),
     **dict.fromkeys(("number", "float", "decimal"), ("integer", "number")),
-    **dict.fromkeys(("string", "text"), ("string",)),
+    "string": ("string",),
     **dict.fromkeys(("boolean", "bool"), ("boolean",)),
-    **dict.fromkeys(("array", "list"), ("array",)),
+    **dict.fromkeys(("array", "list"), ("array", "object")),  # which may have a list
     "object": ("object",),
 }
 _KINDS = "|".join(sorted(_TYPES, key=len, reverse=True))
@@ -103,6 +106,7 @@ _TYPE = re.compile(
     rf"|\(({_KINDS})\)|^(?:an?|the)?\s*(list|array)(?=\s+of\b))",
     re.I,
 )
+_ANY_TYPE = re.compile(rf"\b({_KINDS})s?\b", re.I)
 _WRITTEN = re.compile("separat|comma|delimit|json|line|string", re.I)  # of lists in a text
 _WORD = r"(?:\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`|[\w.+/-]+)"
 _LISTED = re.compile(
@@ -110,7 +114,11 @@ _LISTED = re.compile(
     rf"({_WORD}(?:\s*(?:,\s*or|,\s*and|,|\bor\b|\band\b|\|)\s*{_WORD})+)\s*[\])]?\s*(?:[.;)\n]|$)",
     re.I,
 )
-_NUMBER = r"(-?\d+(?:\.\d+)?)"
+# A number of no unit, by which it would be another one: "1,000" is, and "10 minutes" is not.
+_NUMBER = (
+    r"(-?\d+(?:,\d{3})*(?:\.\d+)?)(?![\d,.]*\d)(?!\s*(?:%|[kmg]\b|[kmg]i?b\b|m?s\b|hundred|thousand"
+    r"|million|billion|percent|byte|second|minute|hour|day|week|month|year|sec\b|min\b))"
+)
 _RANGE = re.compile(rf"\b(?:between|from)\s+{_NUMBER}\s+(?:and|to)\s+{_NUMBER}(?![\w%.-]*\d)", re.I)
 _LEAST = re.compile(rf"\b(?:at least|minimum(?: of| is|:)?|min:?)\s+{_NUMBER}\b", re.I)
 _MOST = re.compile(rf"\b(?:at most|maximum(?: of| is|:)?|max:?|up to)\s+{_NUMBER}\b", re.I)
@@ -130,12 +138,13 @@ def _contradictions(node: Node, is_required: bool) -> Iterator[tuple[str, str]]:
     if (found := _TYPE.search(text)) and kinds - {"null"}:
         named = next(filter(None, found.groups())).lower()
         is_written = named in ("list", "array", "object") and _WRITTEN.search(text)
-        if not kinds.intersection(_TYPES[named]) and not is_written:
+        others = {kind for word in _ANY_TYPE.findall(text) for kind in _TYPES[word.lower()]}
+        if not kinds & others and not is_written:
             own_kinds = " or ".join(sorted(kinds))
             yield "other_type", f"its description says {named}, and its type is {own_kinds}"
     values = schema.get("enum")
     if values and (found := _LISTED.search(text)):
-        words = (word.strip("\"'`") for word in re.findall(_WORD, found[1]))
+        words = (word.strip("\"'`").rstrip(".") for word in re.findall(_WORD, found[1]))
         listed = {word.casefold() for word in words if word not in _JOINS}
         known = {str(value).casefold() for value in values if value is not None}
         if listed & known and listed != known:
@@ -164,22 +173,23 @@ def _ranges(text: str, schema: Json) -> Iterator[str]:
     """Where the limits that a description names are others than those of the schema."""
     both = _RANGE.search(text)
     for side, alone, group in (("minimum", _LEAST, 1), ("maximum", _MOST, 2)):
-        found = both[group] if both else (alone.search(text) or {1: None})[1]
+        said = both[group] if both else (alone.search(text) or {1: None})[1]
+        found = None if said is None else float(said.replace(",", ""))
         own = schema.get(side)
-        if found is not None and isinstance(own, int | float) and float(found) != own:
-            yield f"its description says the {side} {found}, and its schema {own}"
+        if found is not None and isinstance(own, int | float) and found != own:
+            yield f"its description says the {side} {said}, and its schema {own}"
         default = schema.get("default")
         if found is None or not isinstance(default, int | float):
             continue
-        is_out = default < float(found) if side == "minimum" else default > float(found)
+        is_out = default < found if side == "minimum" else default > found
         if is_out and own is None:
-            yield f"its default {default} is beyond the {side} {found} of its description"
+            yield f"its default {default} is beyond the {side} {said} of its description"
 
 
 def _is_equal(said: str, own: object) -> bool:
     """Whether a text says a default."""
     try:
-        return float(said) == float(str(own))
+        return float(said.replace(",", "")) == float(str(own))
     except ValueError:
         return said.casefold() == str(own).casefold()
 

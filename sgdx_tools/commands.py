@@ -264,8 +264,8 @@ def check(
     sarif
         Also write them to this file in SARIF, which code scanning reads.
     fail_on
-        End with 1 if this rule has a finding, such as no_call. The option may be given several
-        times.
+        End with 1 if this rule has a finding, such as no_call, also where it is off otherwise. The
+        option may be given several times.
     """
     from sgdx_dataset.io.files import write_bytes
     from sgdx_dataset.io.json import pretty_json
@@ -275,7 +275,7 @@ def check(
     if unknown := [rule for rule in fail_on if rule not in RULES]:
         raise SgdxError(f"--fail-on {unknown[0]}: {one_of(unknown[0], RULES)}")
     project = read_any_tools(source)
-    findings = find(project)
+    findings = find(project, fail_on)
     if sarif:
         write_bytes(sarif, pretty_json(as_sarif(project, findings), 1), mark=SARIF_MARK)
     if json:
