@@ -226,8 +226,8 @@ def few(
             drawn[is_high, row] = means[1] - means[0] if others else means[0]
     ends = (0.025, 0.975)
     if together:
-        ranks = drawn.argsort(axis=2).argsort(axis=2) / (_WEIGHTINGS - 1)
-        least, largest = ranks[0].min(axis=0), ranks[1].max(axis=0)
+        rank = drawn.argsort(axis=2).argsort(axis=2) / (_WEIGHTINGS - 1)
+        least, largest = rank[0].min(axis=0), rank[1].max(axis=0)
         ends = (float(np.quantile(least, ends[0])), float(np.quantile(largest, ends[1])))
     low, high = (np.quantile(end, q, axis=1) for end, q in zip(drawn, ends))
     return [None if np.isnan(both).any() else both.tolist() for both in np.stack([low, high], 1)]
