@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections import Counter
@@ -146,9 +145,6 @@ class ToolPlan:
         if unknown := [name for name in self.names if name not in project.variants]:
             known_names = ", ".join(project.variants)
             raise SgdxError(f"--variant {unknown[0]}: expected one of {known_names}")
-        if asked.distractors and all(case.tools is None for case in project.cases):
-            found = "found cases that may call all tools, expected cases with tools of their own"
-            raise SgdxError(f"--distractors {asked.distractors}: {found}")
         if project.source.shown_as == "skill" and any(case.steps > 1 for case in project.cases):
             raise SgdxError("steps: found skills, expected tools, which give something back")
         self.worded = worded_tools(project, self.names)
@@ -196,7 +192,6 @@ class ToolPlan:
     def first_requests(self, names: Iterable[str] | None = None) -> Iterator[Request]:
         """The first request of each case under all variants, or under some, one after the other."""
         for case in self.project.cases:
-            ids = self._ids(case)
             for name in self.names if names is None else names:
                 worded = self.worded[name]
                 shown = [
@@ -206,7 +201,7 @@ class ToolPlan:
                         "parameters": tool.parameters or {"type": "object", "properties": {}},
                         **({"strict": True} if tool.strict else {}),
                     }
-                    for tool in map(worded.tool, worded.shown(ids))
+                    for tool in map(worded.tool, worded.shown(case.tools))
                 ]
                 if self.project.source.shown_as == "skill" and shown:
                     shown = [skill_tool(shown)]
@@ -227,27 +222,6 @@ class ToolPlan:
                         key=key,
                         shown={"case": case_shown},
                     )
-
-    def _ids(self, case: Case) -> list[str] | None:
-        """The ids of a case's tools, and of its distractors if there are to be any; None for all.
-
-        Distractors are other tools of ``tools.json`` whose names differ from those of all shown
-        before under every variant. Which, and in which order, depends on the case alone.
-        """
-        if case.tools is None:
-            return None
-        ids, worded = list(case.tools), self.worded.items()
-        if not self.asked.distractors:
-            return ids
-        taken = {(name, of_variant.name(i)) for i in ids for name, of_variant in worded}
-        for tool in _in_random_order(case, self.project.tools):
-            if len(ids) == len(case.tools) + self.asked.distractors:
-                break
-            new_names = {(name, of_variant.name(tool)) for name, of_variant in worded}
-            if not new_names & taken:
-                ids.append(tool)
-                taken |= new_names
-        return _in_random_order(case, ids)
 
     def is_unread(self, request: Request, body: Any) -> bool:
         """Whether an answer cannot be read."""
@@ -292,7 +266,6 @@ class ToolPlan:
                 "omitted": list(settings.omitted),
                 "tool_choice": "auto",
                 "repeats": asked.repeats,
-                "distractors": asked.distractors,
                 **({"text_calls": True} if asked.text_calls else {}),
                 **({"shown_as": "skill"} if project.source.shown_as == "skill" else {}),
                 **({"limit": len(project.cases)} if kept < len(project.all_cases) else {}),
@@ -366,7 +339,3 @@ def settings_of(
         provider=provider,
     )
     return settings, place_of(base_url(asked.base_url, settings.provider))
-
-
-def _in_random_order(case: Case, ids: Iterable[str]) -> list[str]:
-    return sorted(ids, key=lambda tool: hashlib.sha256(f"{case.id}\n{tool}".encode()).digest())

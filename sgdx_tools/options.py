@@ -68,9 +68,6 @@ class AskOptions(ServerOptions):
     variant: Sequence[str] = ()
     """Ask under these variants. Default: original and all others."""
 
-    distractors: int = 0
-    """Show this number of other tools of tools.json beside those of each case."""
-
     text_calls: bool = False
     """Take a call that stands in the text of an answer for one, in whichever form models write it.
     Without it a text is no call, as most clients do nothing with it, and the run says how many look
@@ -83,8 +80,7 @@ class AskOptions(ServerOptions):
     def __post_init__(self) -> None:
         """Read the command and numbers too."""
         super().__post_init__()
-        for name, least, most in (("repeats", 1, 100), ("distractors", 0, 10**6)):
-            if not least <= (number := getattr(self, name)) <= most:
-                raise SgdxError(f"--{name} {number}: expected {least} to {most}")
+        if not 1 <= self.repeats <= 100:
+            raise SgdxError(f"--repeats {self.repeats}: expected 1 to 100")
         if self.command is not None:
             split_command(self.command)

@@ -384,7 +384,6 @@ def items_of(cases: Sequence[Case]) -> Items:
 def _signature(project: Project, files: Mapping[str, PredictionFile], rules: Rule) -> str:
     """The line ``sgdx_tools|key:value|...``, with digests of all tools, cases and words."""
     makers = {project.variants[name].made_by for name in files if name != ORIGINAL}
-    distractors = {str(file.header.system.get("distractors", 0)) for file in files.values()} - {"0"}
     reads_texts = any(file.header.system.get("text_calls") for file in files.values())
     made_elsewhere = any(file.header.data is None for file in files.values())
     parts = {
@@ -395,7 +394,6 @@ def _signature(project: Project, files: Mapping[str, PredictionFile], rules: Rul
         **({"reworded-by": "+".join(sorted(m or "unknown" for m in makers))} if makers else {}),
         "tools": f"{len(project.tools)}@{digest(project.tools.values())}",
         "cases": f"{len(project.cases)}@{digest(project.cases)}",
-        **({"distractors": "+".join(sorted(distractors))} if distractors else {}),
         **({"text-calls": "read"} if reads_texts else {}),
         "repeats": max(len(file.predictions) for file in files.values()),
         "rules": f"{rules}-null-and-defaults-absent",

@@ -153,7 +153,6 @@ def test_a_value_that_cannot_be_used_is_named_by_its_option(
         ),
         ([*ask, "--command", "'a"], ["--command", "quotation"]),
         ([*ask, "--repeats", "9" * 20], ["--repeats", "100"]),
-        ([*ask, "--distractors", "-1"], ["--distractors", "-1"]),
         ([*reword, "--backward-command", " "], ["--backward-command"]),
         ([*reword, "--backward-command", "cat", "--batch-size", "0"], ["--batch-size", "1"]),
         (

@@ -100,15 +100,14 @@ def state(
 
 
 @task
-def calls(tools: str, distractors: int = 0, text_calls: bool = False) -> Task:
+def calls(tools: str, text_calls: bool = False) -> Task:
     """The calls of every case of a folder of tools under every variant, such as calls of SGD.
 
     ``sgdx tools import --sgd original v1 v2 v3 v4 v5 --output tools`` makes the folder of these.
-    The figure is the share of exactly right answers; ``distractors`` and ``text_calls`` are as for
-    ``sgdx tools run``.
+    The figure is the share of exactly right answers; ``text_calls`` is as for ``sgdx tools run``.
     """
     tool_set = load(Path(tools))
-    asked = AskOptions(model=HOST, distractors=distractors, text_calls=text_calls)
+    asked = AskOptions(model=HOST, text_calls=text_calls)
     plan, cases = ToolPlan(tool_set, asked), {case.id: case for case in tool_set.cases}
     plan.host = HOST
 
