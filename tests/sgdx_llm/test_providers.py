@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -127,18 +125,6 @@ def test_one_tool_is_demanded_where_a_name_is_not_obeyed(
         plan = plan_for(three, provider)
         sent(plan, tmp_path / f"{provider}.jsonl", connect(stand_in.url))
         assert unread_share(plan, tmp_path / f"{provider}.jsonl") == (unread, 26)
-
-
-def test_a_wrong_port_is_said_soon(three: Path, tmp_path: Path, capsys: Any) -> None:
-    """It took 54 seconds; two of them are the wait before the second try."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    words = ["predict", "--source", "sample", "--model", "m", "--dialogues", str(three)]
-    words += ["--base-url", f"http://127.0.0.1:{port}/v1", "--output", str(tmp_path / "out")]
-    start = time.monotonic()
-    assert run_ask([*words, "--variant", "original"]) == 2
-    assert time.monotonic() - start < 15  # on a machine with much else to do
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_call_of_a_wrong_form_is_one_unread_answer(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdx_dataset.schema import read_service
-from sgdx_llm.functions import call_function, call_functions, safe_names, state_function
+from sgdx_llm.functions import call_function, call_functions, safe_names
 from sgdx_llm.plan import Plan
 from sgdx_llm.requests import (
     AnswerForm,
@@ -107,40 +107,6 @@ def test_all_variants_of_a_dialogue_come_before_the_next(plan: Plan) -> None:
     assert names[:4:2] == [("original", "1_00000/0/Cabs_1"), ("original", "1_00000/2/Cabs_1")]
     frames = [frame for _, frame in names]
     assert frames[::2] == frames[1::2]
-
-
-def enum(*values: str) -> dict[str, Any]:
-    return {"type": "string", "description": "", "enum": [*values]}
-
-
-def test_the_function_that_records_a_state() -> None:
-    assert state_function(SERVICE) == {
-        "name": "Media_9",
-        "description": "Films to watch\nPlayFilm: ; requires title; optional subtitles, seats, 3-D_"
-        "\nOnly to be asked for:\ndirector: ",
-        "parameters": {
-            "type": "object",
-            "additionalProperties": False,
-            "required": ["active_intent", "requested_slots", "slot_values"],
-            "properties": {
-                "active_intent": {"type": "string", "enum": ["PlayFilm", "NONE"]},
-                "requested_slots": {
-                    "type": "array", "maxItems": 5, "items": {
-                        "type": "string",
-                        "enum": ["title", "subtitles", "seats", "3-D_", "director"],
-                    },
-                },
-                "slot_values": {
-                    "type": "object", "additionalProperties": False, "required": [], "properties": {
-                        "title": {"type": "string", "description": ""},
-                        "subtitles": enum("None", "English", "dontcare"),
-                        "seats": enum("1", "2", "dontcare"),
-                        "3-D_": enum("True", "False", "dontcare"),
-                    },
-                },
-            },
-        },
-    }  # fmt: skip
 
 
 def test_the_function_that_makes_a_call() -> None:
