@@ -372,8 +372,7 @@ def search(
     project: ProjectPath = Path("sgdx.yaml"),
     /,
     *,
-    embeddings: Annotated[str | None, Parameter(metavar="MODEL")] = None,
-    base_url: Annotated[str | None, Parameter(metavar="URL")] = None,
+    ranker: str | None = None,
     limit: Limit = None,
     output: Path | None = None,
     explain: Details = False,
@@ -383,15 +382,18 @@ def search(
     """Is the right tool still found by its words? No model is asked.
 
     Clients with many tools load only those that a search finds. For each case and variant, all
-    tools are ranked by BM25 for what the user has said so far. The loss that --max-drop judges is
-    that in recall@5, the share of cases whose tool is among the first five.
+    tools are ranked for what the user has said so far. One whose exact name that is, is first. The
+    loss that --max-drop judges is that in recall@5, the share of cases whose tool is among the
+    first five.
 
     Parameters
     ----------
-    embeddings
-        Rank by the embeddings of this model instead. The key is read from $OPENAI_API_KEY.
-    base_url
-        Ask for embeddings at this address, such as http://localhost:11434/v1. Default: OpenAI's.
+    ranker
+        Rank by 'bm25', by 'bm25:german' or another language's words without their endings, by
+        'embeddings:MODEL' of OpenAI or 'embeddings:MODEL@http://localhost:11434/v1' (the key is
+        read from $OPENAI_API_KEY), or by a program such as "python mine.py". It gets lines with a
+        query and texts, and writes a line for each with the places of the texts, from 0, the best
+        first. Default: what sgdx.yaml says, else bm25.
     output
         Also write the ranks of all cases to this JSON file.
     json
@@ -405,14 +407,9 @@ def search(
     from .tables import print_search
     from .verdict import judge_search, print_verdicts
 
-    if base_url and not embeddings:
-        raise SgdxError("--base-url: found no --embeddings, whose server this is")
     of = load(project, limit)
-    ranker: searching.Ranker = searching.bm25
-    name = "bm25-lucene"
-    if embeddings:
-        ranker, name = searching.embeddings(embeddings, base_url), embeddings
-    searched = searching.search(of, ranker, name)
+    known = of.file.keys.ranker if of.file else "bm25"
+    searched = searching.search(of, *searching.ranker_of(ranker or known))
     if output is not None:
         write_result(searched.result, searched.items, output)
     if not json:

@@ -221,6 +221,9 @@ class Keys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     asking: Asking = Asking()
     # When a test fails; never without it.
     gate: Gate | None = None
+    # What searches for tools: `bm25`, `bm25:german` or another language's words without their
+    # endings, `embeddings:MODEL@URL`, or a program such as `python mine.py`.
+    ranker: str = "bm25"
     # How values are compared: `exact` as JSON, or `fuzzy`, free text by its similarity. Default:
     # what the folder's `source.json` says, else `exact`.
     rules: Rule | None = None

@@ -10,17 +10,22 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.errors import one_of
 from sgdx_dataset.io.extras import require
 from sgdx_dataset.io.progress import lines_of_progress
-from sgdx_dataset.io.secrets import take_out
+from sgdx_dataset.io.secrets import split_command, take_out
 from sgdx_eval.tasks.tools import DEPTHS, RANK, SEARCH_METRICS
 from sgdx_llm.asking import FIRST_RETRIES
+from sgdx_llm.program import public_name
 from sgdx_llm.providers import OPENAI, base_url, host_of
 from sgdx_metric.columns import Floats, Ints
 from sgdx_metric.figures import figures
@@ -87,9 +92,9 @@ def search(project: Project, ranker: Ranker, name: str) -> Searched:
     metrics = {f"recall@{k}": mean_of_case((ranks <= k).astype(np.float64)) for k in DEPTHS}
     metrics[RANK] = mean_of_case(1 / ranks)
     scores = Scores(list(worded), items_of(cases), metrics)
-    unsaid = sum(not words_of(text) for text in queries)
+    unsaid = words_of(queries).count([])
     wordless = {
-        name: sum(not words_of(document(of.tool(tool))) for tool in of.shown(None))
+        name: words_of([document(of.tool(tool)) for tool in of.shown(None)]).count([])
         for name, of in worded.items()
     }
     result = Result(
@@ -127,10 +132,31 @@ def split_name(name: str) -> str:
     return " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+", name))
 
 
-def bm25(documents: Sequence[str], queries: Sequence[str]) -> Floats:
+def ranker_of(text: str) -> tuple[Ranker, str]:
+    """A ranker, and what signatures call it.
+
+    It is ``bm25``, ``bm25:LANGUAGE`` for words without their endings, ``embeddings:MODEL`` or
+    ``embeddings:MODEL@URL``, or else a program.
+    """
+    kind, _, what = text.partition(":")
+    if kind == "embeddings" and what:
+        model, _, url = what.partition("@http")
+        return embeddings(model, f"http{url}" if url else None), model
+    if kind != "bm25":
+        split_command(text, "ranker")  # which says what is wrong with it
+        return partial(ranked_by_program, text), f"program {public_name(text)}"
+    if not what:
+        return bm25, "bm25-lucene"
+    algorithms = require("Stemmer", "search").algorithms()
+    if what not in algorithms:
+        raise SgdxError(f"ranker {text}: {one_of(what, algorithms)}")
+    return partial(bm25, language=what), f"bm25-lucene-{what}"
+
+
+def bm25(documents: Sequence[str], queries: Sequence[str], language: str = "") -> Floats:
     """BM25 as Lucene has it (Kamphuis et al. 2020), by the library bm25s (Lù 2024)."""
     bm25s = require("bm25s", "search")
-    of_documents, of_queries = ([words_of(text) for text in side] for side in (documents, queries))
+    of_documents, of_queries = (words_of(side, language) for side in (documents, queries))
     scores = np.zeros((len(queries), len(documents)))
     if any(of_documents):  # else nothing is found
         index = bm25s.BM25(method="lucene")
@@ -142,22 +168,64 @@ def bm25(documents: Sequence[str], queries: Sequence[str]) -> Floats:
     return scores
 
 
-def words_of(text: str) -> list[str]:
-    """The words of a text that are looked for: without stop words; of scripts that write none,
-    such as Chinese and Japanese, pairs of neighbouring characters (as Lucene's CJK analyzer does).
+def words_of(texts: Sequence[str], language: str = "") -> list[list[str]]:
+    """The words of texts that are looked for: without stop words and, of a language, endings.
+
+    Of scripts that write no blanks, such as Chinese and Japanese, these are pairs of neighbouring
+    characters (as Lucene's CJK analyzer does).
     """
     bm25s = require("bm25s", "search")
-    (words,) = bm25s.tokenize([text], return_ids=False, stopwords="en", show_progress=False)
-    found: list[str] = []
-    for word in words:
-        parts = _UNSPACED.findall(word)
-        found += [word] if not parts else [part for part in _UNSPACED.split(word) if part.strip()]
-        for part in parts:
-            found += [part[i : i + 2] for i in range(max(len(part) - 1, 1))]
-    for part in _UNSPACED.findall(text):  # single characters are no words to the tokenizer
-        if len(part) == 1:
-            found.append(part)
+    stemmer = require("Stemmer", "search").Stemmer(language) if language else None
+    options = {"return_ids": False, "show_progress": False, "stemmer": stemmer}
+    try:
+        every = bm25s.tokenize(list(texts), stopwords=language or "en", **options)
+    except ValueError:  # of a language whose stop words are not known
+        every = bm25s.tokenize(list(texts), stopwords=[], **options)
+    found = list[list[str]]()
+    for text, words in zip(texts, every):
+        of_text = list[str]()
+        for word in words:
+            parts = _UNSPACED.findall(word)
+            of_text += filter(str.strip, _UNSPACED.split(word)) if parts else [word]
+            for part in parts:
+                of_text += [part[i : i + 2] for i in range(max(len(part) - 1, 1))]
+        # Single characters are no words to the tokenizer.
+        found.append(of_text + [part for part in _UNSPACED.findall(text) if len(part) == 1])
     return found
+
+
+def ranked_by_program(line: str, documents: Sequence[str], queries: Sequence[str]) -> Floats:
+    """The order of a program, which gets a line ``{"query", "texts"}`` for each query.
+
+    It answers each line with the places of the texts, from 0, the best first, as ``[2, 0, 1]``.
+    What it leaves out is not found.
+    """
+    name, arguments = public_name(line), split_command(line, "ranker")
+    asked = "".join(json.dumps({"query": q, "texts": list(documents)}) + "\n" for q in queries)
+    try:
+        with lines_of_progress(f"asking {name} for {len(queries)} orders"):
+            done = subprocess.run(arguments, input=asked, capture_output=True, text=True)
+    except (OSError, ValueError) as error:
+        why = take_out(str(error))
+        raise SgdxError(f"ranker {name}: cannot be started or read: {why}") from None
+    said = take_out(done.stderr).strip().rpartition("\n")[2][:300] or "nothing"
+    lines = done.stdout.splitlines()
+    if done.returncode or len(lines) != len(queries):
+        found = f"status {done.returncode} and {len(lines)} lines"
+        expected = f"expected 0 and one for each of {len(queries)} queries"
+        raise SgdxError(f"ranker {name}: found {found}, {expected}; it said: {said}")
+    scores = np.full((len(queries), len(documents)), -np.inf)
+    for i, answer in enumerate(lines):
+        try:
+            order = msgspec.json.decode(answer, type=list[int])
+        except msgspec.DecodeError:
+            order = [-1]
+        if len({*order}) < len(order) or not {*order} <= {*range(len(documents))}:
+            found = f"found {take_out(answer)[:100]}"
+            expected = f"expected distinct numbers from 0 to {len(documents) - 1}"
+            raise SgdxError(f"ranker {name}: line {i + 1}: {found}, {expected}")
+        scores[i, order] = -np.arange(len(order))
+    return scores
 
 
 def embeddings(model: str, url: str | None) -> Ranker:
@@ -225,7 +293,11 @@ def _ranks(
     """The rank of each expected tool for its case's query, from 1 [expected tools]."""
     ids = worded.shown(None)
     place = {tool: i for i, tool in enumerate(ids)}
-    scores = ranker([document(worded.tool(tool)) for tool in ids], queries)
+    documents = [document(worded.tool(tool)) for tool in ids]
+    scores = np.asarray(ranker(documents, queries), dtype=np.float64)
+    names = np.array([worded.name(tool).casefold() for tool in ids])
+    for row, text in zip(scores, queries):
+        row[names == text.strip().casefold()] = np.inf  # what is asked for by its name
     rows, columns = (np.array(part) for part in zip(*((i, place[tool]) for i, tool in expected)))
     own = scores[rows, columns]
     # Of tools that score alike, the rank is that of the last.

@@ -221,9 +221,10 @@ def _searched(project: Project) -> list[Result]:
     """The verdicts on a search for the tools by words, where the gate has one."""
     if not project.gate.search:
         return []
-    from .search import bm25, search
+    from .search import ranker_of, search
 
-    verdicts = judge_search(search(project, bm25, "bm25-lucene").result, project.gate)
+    ranker = project.file.keys.ranker if project.file else "bm25"
+    verdicts = judge_search(search(project, *ranker_of(ranker)).result, project.gate)
     return [Result(f"search {metric}", None, verdict) for metric, verdict in verdicts.items()]
 
 

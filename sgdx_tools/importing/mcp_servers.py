@@ -109,7 +109,7 @@ class Access:
         ]
         note_variables(parts[0])
         note_headers(parts[1])
-        return cls(*parts)
+        return cls(parts[0], parts[1])
 
 
 class Server(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,16 @@ from sgdx_llm.server import MOST_BYTES
 from sgdx_metric.columns import Floats
 from sgdx_tools.data import Case, ExpectedCall, Project, Tool, ToolWords, Variant
 from sgdx_tools.folder import read_project, write_project
-from sgdx_tools.search import bm25, document, embeddings, query, search, split_name, words_of
+from sgdx_tools.search import (
+    bm25,
+    document,
+    embeddings,
+    query,
+    ranker_of,
+    search,
+    split_name,
+    words_of,
+)
 
 from ..sgdx_llm.server import StandIn, failing, serving
 from ..sgdx_llm.test_sending import endless
@@ -101,8 +111,8 @@ def test_tools_without_a_word_are_found_by_nothing(documents: list[str]) -> None
 
 def test_scripts_without_blanks_are_split_by_pairs(tmp_path: Path, capsys: Capture) -> None:
     """Japanese and Chinese have words too; what has none for a ranker is said."""
-    assert words_of("東京の天気") == ["東京", "京の", "の天", "天気"]
-    assert words_of("weather 天気 now") == ["weather", "天気", "now"] or "天気" in words_of("天気")
+    assert words_of(["東京の天気"]) == [["東京", "京の", "の天", "天気"]]
+    assert words_of(["weather 天気 now"]) == [["weather", "天気", "now"]]
     found = bm25(["天気予報を調べる", "席を予約する"], ["明日の天気は", "予約したい"])
     assert found[0, 0] > found[0, 1] and found[1, 1] > found[1, 0]
     none = [case(f"c{i}", "?!", "play_song") for i in range(12)]
@@ -179,7 +189,7 @@ def test_a_server_of_embeddings_that_does_not_answer_well_is_one_line(
     monkeypatch.setattr("sgdx_tools.search.FIRST_RETRIES", 0)
     with serving(StandIn(answer=answer or (lambda body: {}))) as server:
         server.faults += [] if answer else [fault] * 99
-        words = ("--embeddings", "m", "--base-url", server.url)
+        words = ("--ranker", f"embeddings:m@{server.url}")
         assert command("search", folder, *words) == 2
     (line,) = (ln for ln in capsys.readouterr().err.splitlines() if "error" in ln)
     assert said in line and "sgdx: error: " in line
@@ -189,7 +199,7 @@ def test_a_server_of_embeddings_that_does_not_answer_well_is_one_line(
 def test_conversations_are_embedded_by_no_other_server(folder: Path, status: int) -> None:
     with serving(StandIn()) as server, serving(StandIn()) as other:
         server.faults += [(status, {"Location": f"{other.url}/embeddings"}, b"")] * 9
-        assert command("search", folder, "--embeddings", "m", "--base-url", server.url) == 2
+        assert command("search", folder, "--ranker", f"embeddings:m@{server.url}") == 2
     assert other.bodies == [] and len(server.bodies) == 1
 
 
@@ -201,7 +211,7 @@ def test_an_answer_that_drips_is_given_up(
     monkeypatch.setattr("sgdx_dataset.io.progress.PROGRESS_SECONDS", 0.1)
     listening, url = endless(b"HTTP/1.1 200 OK\r\n", b" ", 0.02)
     with listening:
-        assert command("search", folder, "--embeddings", "m", "--base-url", url) == 2
+        assert command("search", folder, "--ranker", f"embeddings:m@{url}") == 2
     error = capsys.readouterr().err
     assert "0.3 seconds" in error and "for embeddings: 0 texts" in error
 
@@ -251,3 +261,59 @@ def test_the_gate_fails_where_tools_are_surely_lost(tmp_path: Path, capsys: Capt
         assert [line.split(":")[:2] for line in found] == [line.split(":") for line in said or []]
         assert said is not None or "sgdx.yaml" in err.splitlines()[-1]
         assert command("search", file, "--output", file) == 2
+
+
+RANKER = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    fits = [i for i, text in enumerate(asked["texts"]) if asked["query"].split()[-1] in text]
+    print(json.dumps(fits))
+"""
+
+
+def test_a_program_ranks_and_an_exact_name_is_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """What a program leaves out comes last; the file's ranker is that of its gate too."""
+    monkeypatch.chdir(tmp_path)
+    cases = [case(f"{i}", "Start some music", "play_song", said_before="hi") for i in range(40)]
+    cases += [case("name", " GET_weather\n", "get_weather"), case("none", "rain?", "stop_song")]
+    write_project(tmp_path / "tools", TOOLS, cases, variants=[SAME])
+    Path("mine.py").write_text(RANKER)
+    line = f"{sys.executable} mine.py"
+    rank, name = ranker_of(line)
+    found = search(read_project(tmp_path / "tools"), rank, name)
+    assert name.startswith("program python") and str(tmp_path) not in found.result.signature
+    # The song is first of one that fits; the weather by its name alone; of no order all are last.
+    assert found.items.metrics[RANK][0].tolist() == [1.0] * 41 + [0.25]
+    Path("sgdx.yaml").write_text(
+        f"tools: tools\nranker: {line}\ngate: {{search: {{recall@1: 3}}}}\n"
+        f"variants: {{file: v.json}}\n"
+    )
+    Path("v.json").write_text('{"play_song": {"description": "Begin a tune"}}')
+    assert command("search") == 1 and "failed" in capsys.readouterr().out
+    assert command("search", "--ranker", "bm25:english") in (0, 1)
+    for text, fact in (
+        ("print('[0]')", "42 queries"),
+        ("import sys; sys.exit('no index')", "no index"),
+        ("import sys; [print('[0, 0]') for _ in sys.stdin]", "0 to 3"),
+        ("import sys; [print('[4]') for _ in sys.stdin]", "[4]"),
+        ("import sys; [print('best') for _ in sys.stdin]", "line 1"),
+    ):
+        Path("mine.py").write_text(text)
+        assert command("search", "--ranker", line) == 2, text
+        said = capsys.readouterr().err.splitlines()[-1]
+        assert said.startswith("sgdx: error: ranker python") and fact in said, said
+    for wrong in ("bm25:klingon", "no-such-program-x", "'"):
+        assert command("search", "--ranker", wrong) == 2
+        assert "ranker" in capsys.readouterr().err
+
+
+def test_words_of_a_language_lose_their_endings() -> None:
+    assert words_of(["Die Häuser des Hauses"], "german") == [["haus", "haus"]]
+    assert words_of(["evlerimizde"], "turkish") == [["ev"]]
+    tools, queries = ["Häuser suchen", "Karten kaufen"], ["ein Haus", "eine Karte"]
+    german = ranker_of("bm25:german")[0](tools, queries)
+    assert not bm25(tools, queries).any()
+    assert german[0, 0] > german[0, 1] and german[1, 1] > german[1, 0]
