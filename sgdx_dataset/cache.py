@@ -32,11 +32,9 @@ from .source import (
     home_remedy,
     remembered_source,
     resolve_source,
+    source_of_file,
 )
 
-# The cache has a folder per hash of the builder's code. This name is fixed, as VERSION already says
-# when rows change.
-_HASH = "sgdx"
 _STAGING = ".sgdx-preparing"
 # A split is cut into files of about this many bytes of Arrow data, so that several workers can
 # stream a large one.
@@ -79,7 +77,7 @@ def prepare(
         release = open_release(resolve_source(release, cache), variants)
     configs = list(dict.fromkeys(configs or release.configs()))
     _prepare_missing(release, configs, cache, remembered=True)
-    return [_config_folder(config, cache) for config in configs]
+    return [_config_folder(release, config, cache) for config in configs]
 
 
 def load(
@@ -124,7 +122,7 @@ def load(
     if config not in together or (config == "original" and splits == ["train"]):
         together = [config]
     # Readers take no lock where all is there, as they may have no right to write to the cache.
-    folder = _config_folder(config, cache)
+    folder = _config_folder(release, config, cache)
     with suppress(OSError):  # another process may put another source's config in its place
         before = folder.stat()
         if _is_prepared(release, config, cache):
@@ -155,7 +153,7 @@ def cached_configs(cache: Path) -> list[tuple[str, str, int]]:
     """
     configs = []
     for folder in sorted([*cache.glob("sgdx/*"), *cache.glob(f"{OTHER_SOURCES}/*/sgdx/*")]):
-        source, *_ = _made_from(folder / VERSION / _HASH)
+        source = source_of_file(folder) or ""
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         configs.append((str(folder.relative_to(cache)), source, size))
     return configs
@@ -176,7 +174,7 @@ def _read(folder: Path, split: str | None) -> _Loaded:
 
     def rows(name: str) -> datasets.Dataset:
         # Given, so that datasets does not hash the tables, for which it would import torch.
-        origin = f"{info.config_name} {info.download_checksums} {name}"
+        origin = f"{info.config_name} {folder.name} {name}"
         fingerprint = hashlib.sha256(origin.encode()).hexdigest()[:16]
         read = reader.read("sgdx", name, info.splits.values())
         return datasets.Dataset(**read, fingerprint=fingerprint)
@@ -190,25 +188,16 @@ def _read(folder: Path, split: str | None) -> _Loaded:
 # ---- what lies in the cache
 
 
-def _config_folder(config: str, cache: Path) -> Path:
-    """Where ``load_dataset("sgdx", config)`` looks for a prepared config."""
-    return cache / "sgdx" / config / VERSION / _HASH
-
-
-def _made_from(folder: Path) -> tuple[str, str, str]:
-    """What a prepared config was made from: its source, and the fingerprints of it and of that."""
-    try:
-        record = datasets.DatasetInfo.from_directory(str(folder)).download_checksums
-        (source, config), (_, whole), *_ = record.items()
-        return source.removeprefix("config of "), config["checksum"], whole["checksum"]
-    except (OSError, ValueError, AttributeError):  # none, or another process replaces it
-        return "", "", ""
+def _config_folder(release: Release, config: str, cache: Path) -> Path:
+    """Where ``load_dataset("sgdx", config)`` looks for a config that was prepared of a release."""
+    # The last folder is named after what the config is made of: after that of the release first.
+    name = release.fingerprint[:8] + release.fingerprint_of(config)[:8]
+    return cache / "sgdx" / config / VERSION / name
 
 
 def _is_prepared(release: Release, config: str, cache: Path) -> bool:
     """Whether a config is in the cache already, whole, and made from this very copy."""
-    folder = _config_folder(config, cache)
-    return _made_from(folder)[1] == release.fingerprint_of(config) and _is_whole(folder)
+    return _is_whole(_config_folder(release, config, cache))
 
 
 def _is_whole(folder: Path) -> bool:
@@ -241,11 +230,8 @@ def load_fault(config: str, cache_dir: str | Path | None) -> str:
 
 def _foreign_configs(release: Release, cache: Path) -> list[Path]:
     """The folders of the cache's configs that were not made from this very copy of the release."""
-    return [
-        folder
-        for folder in cache.glob("sgdx/*")
-        if folder.is_dir() and _made_from(folder / VERSION / _HASH)[2] != release.fingerprint
-    ]
+    ours = f"{VERSION}/{release.fingerprint[:8]}*"
+    return [folder for folder in cache.glob("sgdx/*") if not any(folder.glob(ours))]
 
 
 # ---- filling the cache
@@ -273,17 +259,17 @@ def _prepare_missing(
         with progress("Preparing", steps(release, stale, splits)):
             for config in stale:
                 wanted = [s for s in release.splits(config) if splits is None or s in splits]
-                _build(release, config, _config_folder(config, staging), wanted)
+                _build(release, config, _config_folder(release, config, staging), wanted)
         for folder in _foreign_configs(release, cache):
             folder.replace(staging / f"foreign-{folder.name}")
         if remembered and remembered_source(cache) != release.source:
             write_bytes(cache / NOTE, msgspec.json.encode({"source": release.source}) + b"\n")
         for config in stale:
-            folder = _config_folder(config, cache)
-            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder = cache / "sgdx" / config
+            folder.parent.mkdir(exist_ok=True)
             if folder.exists():  # which no rename replaces
                 folder.replace(staging / f"old-{config}")
-            _config_folder(config, staging).replace(folder)
+            (staging / "sgdx" / config).replace(folder)
 
 
 @contextmanager
@@ -352,16 +338,11 @@ def _build(release: Release, config: str, folder: Path, splits: Sequence[str]) -
         infos.add(
             datasets.SplitInfo(split, size, sum(lengths), shard_lengths=shards, dataset_name="sgdx")
         )
-    fingerprints = {"config": release.fingerprint_of(config), "source": release.fingerprint}
     info = dataset_info(config, release)
     info.builder_name, info.dataset_name, info.config_name = "sgdx_dataset", "sgdx", config
     info.version, info.splits = VERSION, infos
     info.dataset_size = info.size_in_bytes = sum(split.num_bytes for split in infos.values())
-    info.download_size = 0
-    info.download_checksums = {
-        f"{what} of {release.name}": {"num_bytes": None, "checksum": fingerprint}
-        for what, fingerprint in fingerprints.items()
-    }
+    info.download_size, info.download_checksums = 0, {}
     for split in splits:  # the release is what the metric states beside a score
         size = sum(file.stat().st_size for file in folder.glob(f"sgdx-{split}*.arrow"))
         record = {"num_bytes": size, "checksum": release.version(split)}

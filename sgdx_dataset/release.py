@@ -6,9 +6,9 @@ import hashlib
 import os
 import re
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import msgspec
@@ -54,8 +54,8 @@ class Release:
     """A copy of the release that can be read; ``open_release`` opens it."""
 
     name: str  # what the user called it, for error messages
-    fingerprint: str  # a hexadecimal digest that changes when the copy does
     files: Files
+    archive: Path | None = None  # None of a directory
     # What opens it again from any directory: ``sample``, ``many``, ``download`` or a whole path.
     source: str = ""
     # Names of the user's own variants; their schemas are among ``files``.
@@ -101,6 +101,16 @@ class Release:
         if path not in self._digests:
             self._digests[path] = _digest(self.read(path))
         return self._digests[path]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the copy in hexadecimal: of the archive, or of a directory's files."""
+        if self.archive:
+            return file_digest(self.archive)
+        return self._digest_of_all(self.files.keys() - self.added_paths.keys())
+
+    def _digest_of_all(self, files: Iterable[str]) -> str:
+        return _digest("".join(f"{f} {self.digest_of(f)}\n" for f in sorted(files)).encode())
 
     def dialogue_files(self, split: str) -> list[str]:
         """Sorted paths of a split's dialogue files; a partial copy may have few or none."""
@@ -236,9 +246,8 @@ class Release:
             return COMMIT
         folders = [SPLITS[split_name(split)]] if split else [*SPLITS.values(), BACKTRANS]
         own = self.files.keys() - self.added_paths.keys()
-        files = sorted(file for file in own if file.split("/")[-2] in folders)
-        content = "".join(f"{file} {self.digest_of(file)}\n" for file in files)
-        return f"unverified:{_digest(content.encode())[:16]}"
+        files = (file for file in own if file.split("/")[-2] in folders)
+        return f"unverified:{self._digest_of_all(files)[:16]}"
 
     def data_digest(self, split: str, config: str) -> str:
         """A digest of all that the rows of a split under a config are made from, 16 digits."""
@@ -258,8 +267,8 @@ class Release:
         if config not in (BACKTRANS, *self.own_variants):
             return self.fingerprint
         folder = f"{BACKTRANS}/" if config == BACKTRANS else f"sgd_x/data/{config}/"
-        own = [self.read(file) for file in sorted(self.files) if file.startswith(folder)]
-        return _digest(b"\0".join([self.fingerprint.encode(), *own]))
+        own = self._digest_of_all(file for file in self.files if file.startswith(folder))
+        return _digest(f"{self.fingerprint} {own}".encode())
 
 
 def _digest(content: bytes) -> str:
@@ -301,7 +310,7 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
         if path.is_dir():
             release = _open_directory(name, path)
         elif path.is_file():
-            release = Release(name, file_digest(path), _zip_files(name, path))
+            release = Release(name, _zip_files(name, path), path)
         else:
             expected = f"expected a directory, a zip archive, or one of {', '.join(NAMED)}"
             raise SgdxError(f"{name}: no such source, {expected}")
@@ -341,9 +350,7 @@ def _open_directory(name: str, root: Path) -> Release:
     ]
     path_of = {path.relative_to(root).as_posix(): path for path in found}
     path_of = {file: path_of[file] for file in sorted(path_of) if _FILE.fullmatch(f"top/{file}")}
-    state = "".join(f"{file} {_digest(read_file(path))}\n" for file, path in path_of.items())
-    files = {file: partial(read_file, path) for file, path in path_of.items()}
-    return Release(name, _digest(state.encode()), files)
+    return Release(name, {file: partial(read_file, path) for file, path in path_of.items()})
 
 
 def _with_shared_schema(files: Files) -> tuple[Files, bool]:

@@ -48,8 +48,8 @@ def frames(dialogues: Any) -> Any:
 
     Args:
         dialogues: Dialogue rows, with the columns of ``DIALOGUE_COLUMNS``: a ``Dataset`` or
-            ``IterableDataset``, a dictionary of them by split (``DatasetDict``), one row, or a list
-            of rows.
+            ``IterableDataset``, a dictionary of them by split (``DatasetDict``), one row, a slice
+            (``rows[:16]``), or a list of rows.
 
     Returns:
         Rows with the columns of ``FRAME_COLUMNS``: the same kind of dataset, or of dictionary of
@@ -175,6 +175,9 @@ def _map(dialogues: Any, make: MakeTable, columns: pa.Schema, what: str) -> Any:
         return type(dialogues)(splits)
     if not isinstance(dialogues, Dataset | IterableDataset):
         rows = [dialogues] if isinstance(dialogues, Mapping) else dialogues
+        if isinstance(dialogues, Mapping) and isinstance(dialogues.get("dialogue_id"), list):
+            # A slice of a dataset is a dict of columns.
+            rows = [dict(zip(dialogues, row)) for row in zip(*dialogues.values())]
         return make(_table(rows)).to_pylist()
     _check_columns(dialogues.column_names)
     settings: dict[str, Any] = {
@@ -207,7 +210,7 @@ def _table(rows: Any) -> pa.Table:
         _check_columns(list(row))
     try:
         return pa.Table.from_pylist(list(rows), DIALOGUE_COLUMNS)
-    except (pa.ArrowException, TypeError) as error:  # such as the columns that ``rows[:2]`` gives
+    except (pa.ArrowException, TypeError) as error:
         raise SgdxError(f"found no dialogue row: {error}; {_EXPECTED}") from None
 
 

@@ -44,7 +44,7 @@ def corpus(**splits: list[list[str]]) -> Release:
         f"{SPLITS[split]}/dialogues_001.json": partial(content, dialogues)
         for split, dialogues in splits.items()
     }
-    return Release("mine", "0", files, source="/somewhere/mine")
+    return Release("mine", files, source="/somewhere/mine")
 
 
 JUDGED = corpus(train=OTHER, test=TEST)
@@ -114,7 +114,7 @@ def test_a_corpus_whose_train_is_the_test_of_ours(source: str) -> None:
         for file, read in open_release(source).files.items()
         if file.startswith("test/dialogues_")
     }
-    trained = Release("mine", "0", files, source="/somewhere/mine")
+    trained = Release("mine", files, source="/somewhere/mine")
     found = {(each.split, each.test) for each in copied_dialogues(trained, JUDGED)}
     assert found == {("train", source)}
 
@@ -133,6 +133,6 @@ def test_the_digests_of_the_test_of_sgd(release_archive: Path) -> None:
         for file, read in release.files.items()
         if file.startswith("test/dialogues_00")
     }
-    trained = Release("mine", "0", files, source="/somewhere/mine")
+    trained = Release("mine", files, source="/somewhere/mine")
     (found,) = copied_dialogues(trained, JUDGED)
     assert (found.split, found.test) == ("train", "SGD") and found.dialogues > 500
