@@ -265,9 +265,8 @@ def leaderboard(
     from sgdx_dataset.io.files import staged
 
     from .leaderboard import render
-    from .published import read_published
 
-    page = render(folders, read_published(), output.parent)
+    page = render(folders, output.parent)
     with staged(output) as staging:
         staging.write_text(page, "utf-8")
     print(output)

@@ -19,10 +19,10 @@ from sgdx_metric.figures import JGA
 from sgdx_metric.result import title
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .published import PublishedRow
+from .published import published_trackers
 from .report.runs import Run, data_caveats, read_run
 from .report.tables import cell
-from .tables import NO_VALUE, Cell, number, table, to_markdown
+from .tables import NO_VALUE, Cell, table, to_markdown
 
 _SIX = "+".join((ORIGINAL, *PAPER_VARIANTS))
 # By task, what parts of the signature have to be; None for one that is absent.
@@ -67,13 +67,13 @@ class Row(NamedTuple):
     texts: Sequence[Cell]  # as `_TEXTS` has them
 
 
-def render(folders: Sequence[Path], published: Sequence[PublishedRow], base: Path) -> str:
+def render(folders: Sequence[Path], base: Path) -> str:
     """The page in Markdown, whose links lead from its folder `base`."""
     rows = _read_rows(folders)
     template = resources.files(__package__).joinpath("leaderboard_template.md")
     return template.read_text("utf-8").format(
         trackers="\n\n".join(_tables(rows, "state", base)),
-        published=_published_table(published),
+        published=to_markdown(published_trackers("", "")),
         generators="\n\n".join(_tables(rows, "turns", base)),
     )
 
@@ -180,31 +180,3 @@ def _tables(rows: Sequence[Row], task: str, base: Path) -> Iterator[str]:
         data = "; ".join(data_caveats(first.parts, listed[0].size, unit)) or "the whole test split"
         heads = ["system", *titles, *_TEXTS[task]]
         yield to_markdown(table(f"{data[0].upper()}{data[1:]}", heads, shown, _TEXTS[task]))
-
-
-def _published_table(published: Sequence[PublishedRow]) -> str:
-    """What papers give for SGD's test split: those under v1 to v5 first, and oracles last."""
-
-    def rank(row: PublishedRow) -> tuple[bool, bool, float, float]:
-        reworded, original = row.all.get("jga_v1-5", 0.0), row.all.get("jga_orig", 0.0)
-        return row.oracle, bool(row.not_comparable), -reworded, -original
-
-    rows = list[list[str]]()
-    for row in sorted((row for row in published if row.data.startswith("SGD")), key=rank):
-        halves = [number(of.get("jga_orig") if of else None, 1) for of in (row.seen, row.unseen)]
-        rows.append([
-            row.name,
-            row.size or NO_VALUE,
-            row.acts or NO_VALUE,
-            number(row.all.get("jga_orig"), 1),
-            NO_VALUE if halves == [NO_VALUE] * 2 else " / ".join(halves),
-            number(row.all.get("jga_v1-5"), 1),
-            " / ".join(number(loss, 1) for loss in row.losses) or NO_VALUE,
-            number(row.all.get("ss_jga"), 1),
-            "; ".join(filter(None, (row.where, row.not_comparable))),
-        ])  # fmt: skip
-    heads = [
-        *("system", "size", "acts", "JGA_orig", "seen / unseen", "JGA_v1-5"),
-        *("mean / largest loss", "SS_JGA", "source"),
-    ]
-    return to_markdown(table("", heads, rows, ("size", "acts", "source")))

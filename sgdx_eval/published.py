@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from .tables import Cell, Table, number, percent, table
+from .tables import NO_VALUE, Table, number, percent, table
 
 _TRACKERS = (
     "In percent, from papers, whose authors measured with their own code. Do not compare them with "
@@ -63,20 +63,38 @@ def read_published() -> list[PublishedRow]:
     return msgspec.toml.decode(data, type=_File).row
 
 
-def published_trackers() -> Table:
-    """The published scores of trackers."""
-    keys = "jga_orig", "jga_v1-5", "relative_difference", "ss_jga"
-    rows: list[list[str | Cell]] = []
-    for row in read_published():
-        for services, of in (("all", row.all), ("seen", row.seen), ("unseen", row.unseen)):
-            if of is not None:
-                name = Cell(row.name, "oracle" if row.oracle else "")
-                figures = [number(of.get(key), 1) for key in keys]
-                rows.append([name, services, *figures, row.data, row.where, row.not_comparable])
-    texts = ("services", "data", "source", "not comparable because")
-    heads = ["system", "services", "JGA_orig", "JGA_v1-5", "Diff_rel", "SS_JGA", *texts[1:]]
-    title = "Published figures of trackers"
-    return table(title, heads, rows, texts, note=_TRACKERS, folded=True)
+def published_trackers(
+    title: str = "Published figures of trackers", note: str = _TRACKERS
+) -> Table:
+    """The published scores of trackers on SGD: those under v1 to v5 first, and oracles last."""
+
+    def rank(row: PublishedRow) -> tuple[bool, bool, float, float]:
+        reworded, original = row.all.get("jga_v1-5", 0.0), row.all.get("jga_orig", 0.0)
+        return row.oracle, bool(row.not_comparable), -reworded, -original
+
+    def halves(row: PublishedRow, key: str) -> str:
+        values = [of.get(key) if of else None for of in (row.seen, row.unseen)]
+        return " / ".join(number(value, 1) for value in values if value is not None) or NO_VALUE
+
+    rows = [
+        [
+            row.name,
+            row.size or NO_VALUE,
+            row.acts or NO_VALUE,
+            number(row.all.get("jga_orig"), 1),
+            halves(row, "jga_orig"),
+            number(row.all.get("jga_v1-5"), 1),
+            halves(row, "jga_v1-5"),
+            " / ".join(number(loss, 1) for loss in row.losses) or NO_VALUE,
+            number(row.all.get("ss_jga"), 1),
+            "; ".join(filter(None, (row.where, row.not_comparable))),
+        ]
+        for row in sorted((row for row in read_published() if row.data[:3] == "SGD"), key=rank)
+    ]
+    services = "seen / unseen"
+    heads = ["system", "size", "acts", "JGA_orig", services, "JGA_v1-5", services]
+    heads += ["mean / largest loss", "SS_JGA", "source"]
+    return table(title, heads, rows, ("size", "acts", "source"), note=note, folded=True)
 
 
 def published_generators() -> Table:

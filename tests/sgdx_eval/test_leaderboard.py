@@ -14,7 +14,6 @@ import pytest
 
 from sgdx_dataset import SgdxError
 from sgdx_eval.leaderboard import render
-from sgdx_eval.published import read_published
 from sgdx_eval.result import write_result
 from sgdx_eval.tasks import TASKS
 from sgdx_metric import ScoreError
@@ -64,7 +63,7 @@ def rows(page: str, heading: str) -> list[str]:
 def test_the_page_is_made_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where this fails, `sgdx leaderboard` writes the page."""
     monkeypatch.chdir(ROOT)
-    made = render([Path("results"), Path("models")], read_published(), Path("docs"))
+    made = render([Path("results"), Path("models")], Path("docs"))
     assert (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8") == made
 
 
@@ -92,7 +91,7 @@ def test_rows_of_trackers(tmp_path: Path) -> None:
     add(results / "old", run={"evaluation": {}}, reworded=[0] * 4)
     of_subset = STATES.replace("|frames:900", "|dialogues:292@b0e1edf2|frames:90")
     add(results / "few", of_subset + "|predictions:made-elsewhere")
-    page = render([results], [], tmp_path / "docs")
+    page = render([results], tmp_path / "docs")
     alike = "50.0 | 25.0 | -25.0 | 25.0 | 25.0 | 0.0 | – | –"
     none = "50.0 | 0.0 | -50.0 | 0.0 | 50.0 | 0.0 | – | –"
     assert rows(page, ALL) == [
@@ -129,5 +128,5 @@ def test_scores_by_other_rules_are_no_row(old: str, new: str, fact: str, tmp_pat
     assert old in STATES
     add(tmp_path / "mine", STATES.replace(old, new))
     with pytest.raises((ScoreError, SgdxError)) as error:
-        render([tmp_path], [], tmp_path)
+        render([tmp_path], tmp_path)
     assert str(tmp_path / "mine" / "scores.json") in str(error.value) and fact in str(error.value)
