@@ -167,8 +167,8 @@ def reword(
     ----------
     by
         Say where the words come from, by a key of 'variants' and what it has there, such as
-        model:NAME, pool:FILE, file:FILE, tools:FILE, rivals:near, review:FILE or control. Default:
-        what sgdx.yaml says.
+        model:NAME, pool:FILE, file:FILE, tools:FILE, rivals:near, review:FILE, without:sentences,
+        crowd:FILE or control. Default: what sgdx.yaml says.
     count
         Make this number of variants, 1 to 9. Default: what sgdx.yaml says, else 5.
     output

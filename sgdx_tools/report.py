@@ -114,6 +114,11 @@ def _model(name: str, scored: Scored, verdict: Verdict | None) -> dict[str, Any]
         "costly": costly[:_MOST_ELEMENTS],
         "confusion": counts["confusion"][:_MOST_PAIRS],
         "noise": {name: noise_text(of) for name, of in counts["noise"].items()},
+        "earned": {
+            f"{row['tool']} {row['path']}: {row['text'][:80]}": f"{row['tokens']} tokens, "
+            f"{row['loss']:.2f} ({row['low']:.2f} to {row['high']:.2f}), {row['is']}"
+            for row in counts.get("earned", ())
+        },
         "spent": {name: spent_text(of) for name, of in counts["spent"].items()},
         "signature": result.signature,
         "verdict": str(verdict) if verdict else "; ".join(qualifiers(result)),

@@ -208,3 +208,22 @@ def test_of_many_losses_the_largest_has_to_stand_out() -> None:
     assert named <= 8
     changes[0] = 1.0
     assert stand_out(changes)[0] <= 0.001 and (stand_out(changes)[1:] > 0.05).all()
+
+
+def test_intervals_that_hold_together_are_wider_where_losses_differ() -> None:
+    """Equal losses need no more room; of others the least and the largest of all draws decide."""
+    random = np.random.default_rng(1)
+    before = np.ones(60)
+    rows = (random.random((12, 60)) < 0.8).astype(float)  # each loses other items
+    cluster = np.arange(60)
+
+    def found(lost: Floats, together: bool) -> Floats:
+        sample = Sample([drop(row[None], before) for row in lost], cluster)
+        return np.array(intervals([sample], together=together))
+
+    alone, both = found(rows, False), found(rows, True)
+    assert (both[:, 0] < alone[:, 0]).all() and (both[:, 1] > alone[:, 1]).all()
+    same = np.repeat(rows[:1], 12, axis=0)
+    assert found(same, True) == pytest.approx(found(same, False), abs=0.003)
+    one = found(rows[:1], True)
+    assert one == pytest.approx(alone[:1], abs=0.003)

@@ -15,6 +15,7 @@ from sgdx_tools.rewording import without_variants
 from sgdx_tools.steps import made_of
 
 from .conftest import Capture, command, objects, read_lines, user, write_lines
+from .test_report import data_of
 
 # A program that reads: it calls the first tool whose description has a long word of what is said,
 # with the number in it if the schema has an argument for one.
@@ -100,10 +101,20 @@ def test_what_a_part_earns_is_the_loss_without_it(what: str, reads: Path, capsys
         assert (row["loss"] == 100) == (row["low"] > 80) == is_needed
         of_case = "earns" if is_needed else "can go"
         assert row["is"] == ("no case" if row["tool"] == "find" else of_case)
+    assert len(data_of(Path("sgdx-run/report.html"))["models"][0]["earned"]) == len(rows)
     assert command("score") == 0
     shown = capsys.readouterr().out
     gone = [row["tokens"] for row in rows if row["is"] == "can go"]
     assert f"{len(gone)} of {len(rows)}" in shown and f"{sum(gone)} tokens" in shown
+
+
+def test_tools_without_such_a_part_are_refused(reads: Path, capsys: Capture) -> None:
+    Path("tools.json").write_text('{"tools": [{"name": "book", "inputSchema": {}}]}')
+    Path("cases.jsonl").unlink()
+    Path("sgdx.yaml").write_text("tools: tools.json")
+    for what in (*LEFT_OUT, "words"):
+        assert command("reword", "sgdx.yaml", "--with", f"without:{what}", "--output", "w") == 2
+        assert what in capsys.readouterr().err and not Path("w").exists()
 
 
 def test_a_part_that_others_refer_to_stays() -> None:
