@@ -154,6 +154,7 @@ def _check(dialogue: Dialogue, known: set[str], where: str) -> None:
         raise SgdxError(f"{where}: {unknown[0]!r} is no service, {expected}")
     for index, turn in enumerate(dialogue["turns"]):
         named = [frame["service"] for frame in turn["frames"]]
+        length = len(turn["utterance"])
         if not services.issuperset(named) or (len(named) > 1 and len({*named}) < len(named)):
             expected = f"expected one frame a service, of {dialogue['services']}"
             raise SgdxError(f"{where}: turn {index}: frames of {named}, {expected}")
@@ -162,9 +163,8 @@ def _check(dialogue: Dialogue, known: set[str], where: str) -> None:
                 expected = "expected the actions of each frame"
                 raise SgdxError(f"{where}: turn {index}: a frame has no actions, {expected}")
             for span in frame["slots"]:
-                place = span.get("start", -1), span.get("exclusive_end", -1)
-                if not 0 <= place[0] <= place[1] <= len(turn["utterance"]):
-                    expected = f"expected a place among {len(turn['utterance'])} characters"
+                if not 0 <= span.get("start", -1) <= span.get("exclusive_end", -1) <= length:
+                    expected = f"expected a place among {length} characters"
                     raise SgdxError(f"{where}: turn {index}: found the span {span}, {expected}")
             if ("service_call" in frame) != ("service_results" in frame):
                 expected = "expected both service_call and service_results, or none of them"
@@ -187,8 +187,9 @@ def frame_rows(
     for index, turn in enumerate(turns):
         for frame in turn["frames"]:
             for action in frame["actions"]:
-                if len(action["values"]) == len(action["canonical_values"]):
-                    for value, canonical in zip(action["values"], action["canonical_values"]):
+                said, meant = action["values"], action["canonical_values"]
+                if said != meant and len(said) == len(meant):
+                    for value, canonical in zip(said, meant):
                         if value != canonical:
                             canonical_of.setdefault(value, {})[canonical] = None
         for frame in turn["frames"] if turn["speaker"] == "USER" else ():
@@ -210,7 +211,8 @@ def frame_rows(
                 "canonical_values": {
                     slot: new
                     for slot, values in state["slot_values"].items()
-                    if (new := _canonical(values, canonical_of))
+                    if not canonical_of.keys().isdisjoint(values)
+                    and (new := _canonical(values, canonical_of))
                 },
             }
         if history:

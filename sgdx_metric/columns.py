@@ -81,10 +81,10 @@ def sorted_ids(table: pa.Table) -> pa.Array:
 def align(table: pa.Table, order: pa.Array, whose: str, unit: str = "frames") -> pa.Table:
     """Rows in the order of frames; raises ScoreError unless each frame has one row."""
     ids = strings(column(table, "frame_id"))
-    is_once = pc.count_distinct(ids).as_py() == len(ids)
-    if not is_once or not ids.take(pc.sort_indices(ids)).equals(order):
+    place = pc.index_in(order, value_set=ids)
+    if place.null_count or not len(order) == len(ids) == pc.count_distinct(ids).as_py():
         raise ScoreError(f"{whose}: {misalignment(ids, order, unit)}")
-    return table if ids.equals(order) else table.take(pc.index_in(order, value_set=ids))
+    return table if ids.equals(order) else table.take(place)
 
 
 def misalignment(frame_ids: pa.Array, order: pa.Array, unit: str) -> str:
@@ -98,7 +98,7 @@ def misalignment(frame_ids: pa.Array, order: pa.Array, unit: str) -> str:
     if twice := [frame_id for frame_id, count in counts.items() if count > 1]:
         what = f"{len(twice)} of {len(counts)} {unit} appear more than once"
         return f"{what}, the first is {twice[0]}"
-    missing = absent(order, frame_ids)
+    missing = sorted(absent(order, frame_ids))
     what = f"{len(missing)} of {len(order)} {unit} are missing, the first is {missing[0]}"
     whole = {*map(_dialogue, missing)} - {*map(_dialogue, counts)}
     if counts and whole:

@@ -22,7 +22,6 @@ from .columns import (
     column,
     flags,
     safe_divide,
-    sorted_ids,
     strings,
 )
 from .errors import ScoreError
@@ -116,7 +115,8 @@ def score_frames(
         ScoreError: Frames are missing, there twice or unknown; a frame has a slot twice; or spans
             are predicted and the references have none.
     """
-    order = sorted_ids(references)
+    # In the references' own order, in which predictions most often come: lists are slow to move.
+    order = strings(column(references, "frame_id"))
     reference = align(references, order, f"references for {variant}")
     predicted = align(predictions, order, f"predictions for {variant}")
     schema = SchemaSlots(column(reference, "schema_slots"), order)
@@ -139,8 +139,15 @@ def score_frames(
     }
     joint = scores["joint_canonical_accuracy"]
     scores["joint_canonical_accuracy"] = np.where(has_canonical, joint, np.nan)
-    seen, service = flags(column(reference, "seen")), strings(column(reference, "service"))
-    return FrameScores(order, seen, scores, service, slots.ignored, len(state.slot))
+    place = np.asarray(pc.sort_indices(order))
+    return FrameScores(
+        order.take(pa.array(place)),
+        flags(column(reference, "seen"))[place],
+        {name: values[place] for name, values in scores.items()},
+        strings(column(reference, "service")).take(pa.array(place)),
+        slots.ignored,
+        len(state.slot),
+    )
 
 
 def score_variants(

@@ -36,7 +36,7 @@ class SchemaSlots:
         key = self.frame * len(self._distinct) + self.code(self.name)
         self._order = np.argsort(key, kind="stable")
         self._ascending = key[self._order]
-        check_once(self.frame, self.name, frame_id, "schema")
+        _check_once(self._ascending, self._order, self.frame, self.name, frame_id, "schema")
 
     def code(self, name: pa.Array) -> Ints:
         """The positions of names among the distinct ones of all schemas; -1 of unknown ones."""
@@ -72,7 +72,10 @@ def slot_values(states: pa.Array, frame_id: pa.Array, side: str) -> SlotValues:
     frame, slots = explode(states)
     name = strings(pc.struct_field(slots, "slot"))
     parent, values = explode(pc.struct_field(slots, "values"))
-    check_once(frame, name, frame_id, side)
+    names = name.dictionary_encode()
+    key = frame * len(names.dictionary) + integers(names.indices)
+    order = np.argsort(key, kind="stable")
+    _check_once(key[order], order, frame, name, frame_id, side)
     empty = np.flatnonzero(np.bincount(parent, minlength=len(name)) == 0)
     if len(empty):
         where = int(empty[0])
@@ -83,12 +86,11 @@ def slot_values(states: pa.Array, frame_id: pa.Array, side: str) -> SlotValues:
     return SlotValues(frame, name, parent, strings(values))
 
 
-def check_once(frame: Ints, name: pa.Array, frame_id: pa.Array, side: str) -> None:
-    """Raise ScoreError if a frame has a slot twice [slots]."""
-    names = name.dictionary_encode()
-    key = frame * len(names.dictionary) + integers(names.indices)
-    order = np.argsort(key, kind="stable")
-    again = np.flatnonzero(np.diff(key[order]) == 0)
+def _check_once(
+    ascending: Ints, order: Ints, frame: Ints, name: pa.Array, frame_id: pa.Array, side: str
+) -> None:
+    """Raise ScoreError if a frame has a slot twice, of which a number stands for both [slots]."""
+    again = np.flatnonzero(ascending[1:] == ascending[:-1])
     if len(again):
         where = int(order[again[0] + 1])
         raise ScoreError(
