@@ -74,7 +74,7 @@ class Source:
 
 _OWN = (
     "NAME=PATH adds a variant of your own: a .json file of new words, as in "
-    '{"Weather_1": {"slots": {"city": "town"}}}, or a folder with test/schema.json and the like. '
+    '{"Cabs_1": {"slots": {"destination": "goal"}}}, or a folder with test/schema.json. '
     "'control' adds control1 to control5, trivial edits, and 'repeat' repeat2 to repeat6, the "
     "original words again."
 )

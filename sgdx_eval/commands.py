@@ -172,7 +172,7 @@ def explain(
     ----------
     item
         Show this frame: DIALOGUE/TURN/SERVICE, with the service's original name, as in
-        1_00000/4/Hotels_2. Of generated turns, DIALOGUE/TURN.
+        1_00000/4/Cabs_1. Of generated turns, DIALOGUE/TURN.
     nli
         Judge generated turns with this model, as 'sgdx responses score' does.
     changed

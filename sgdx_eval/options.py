@@ -122,6 +122,22 @@ class PredictionOptions(ReferenceOptions):
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
+class ScoreOptions:
+    """Where scores are written, and what is printed of them."""
+
+    output: Annotated[Path | None, Parameter(metavar="FILE")] = None
+    """Write the scores to this JSON file, and those of every frame or turn to items.parquet beside
+    it. Default: only print them."""
+
+    explain: Details = False
+
+    quiet: Quiet = False
+
+    format: Format = "text"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
 class NliOptions:
     """How a model of entailment is asked."""
 

@@ -9,10 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from sgdx_cli import main, program
+from sgdx_dataset import frame_tables, open_release
 from sgdx_metric import __version__
+from sgdx_metric.rows import PREDICTION
 
 from .conftest import ROOT
 
@@ -54,6 +57,36 @@ def test_the_commands_fit_one_screen(
     assert len(capsys.readouterr().out.splitlines()) <= 55
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"{__version__}\n"
+
+
+def test_the_examples_of_the_help_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each as its help has it, on the sample; the longest helps fit a screen of 50 lines."""
+    monkeypatch.setenv("COLUMNS", "100")
+    encoder, tables = msgspec.json.Encoder(), open_release("sample")
+    for name in ("original", "v5"):
+        rows = frame_tables(tables, "test", name, PREDICTION.names).to_pylist()
+        (tmp_path / f"{name}.jsonl").write_bytes(encoder.encode_lines(rows))
+    (tmp_path / "mine.json").write_text(words := '{"Cabs_1": {"slots": {"destination": "goal"}}}')
+    own = ["--variant", f"mine={tmp_path / 'mine.json'}"]
+    of_gold = ["--source", "sample", "--predictions", str(tmp_path)]
+    asked = ["--estimate", "--model", "m", "--source", "sample", "--limit", "1"]
+    for command, example, use in (
+        ("show", "1_00000", ["1_00000", "--source", "sample"]),
+        ("show", words, ["--source", "sample", *own]),
+        ("score", words, [*of_gold, *own]),
+        ("explain", "1_00000/4/Cabs_1", ["1_00000/4/Cabs_1", *of_gold]),
+        ("explain", "--changed original v5", ["--changed", "original", "v5", *of_gold]),
+        ("ask predict", "--omit seed", [*asked, "--omit", "seed"]),
+        ("ask predict", "0.5/50", [*asked, "--stop-unread", "0.5/50"]),
+    ):
+        capsys.readouterr()
+        main([*command.split(), "--help"])
+        shown = capsys.readouterr().out
+        assert example in " ".join(shown.replace("│", " ").split()), example
+        assert len(shown.splitlines()) <= 50
+        assert main([*command.split(), *use]) == 0, capsys.readouterr().err
 
 
 def test_help_imports_nothing_that_takes_long() -> None:
