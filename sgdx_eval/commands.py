@@ -24,34 +24,25 @@ from .options import (
     PredictionOptions,
     Quiet,
     ReferenceOptions,
+    ScoreOptions,
     Scores,
     TurnOptions,
 )
 
 TURNS, REFERENCES, NLI = TurnOptions(), ReferenceOptions(), NliOptions()
-FRAMES, MATCH = FrameOptions(), MatchOptions()
+FRAMES, MATCH, SCORES = FrameOptions(), MatchOptions(), ScoreOptions()
 PUBLIC = UploadOptions()
 
 
 def score(
     given: PredictionOptions,
     frames: FrameOptions = FRAMES,
-    *,
-    output: Annotated[Path | None, Parameter(metavar="FILE")] = None,
-    explain: Details = False,
-    quiet: Quiet = False,
-    format: Format = "text",
+    made: ScoreOptions = SCORES,
 ) -> None:
     """Score predictions of states or generated turns.
 
     They are of one system, under one or more variants of the schemas. Of turns these are BLEU and
     slot error rates; 'sgdx responses score' asks a model of entailment too.
-
-    Parameters
-    ----------
-    output
-        Write the scores to this JSON file, and those of every frame or turn to items.parquet
-        beside it. Default: only print them.
     """
     from sgdx_metric.signature import Rules
 
@@ -61,8 +52,8 @@ def score(
     rules = Rules(not frames.no_fuzzy_match, frames.joint_acc_across_turn)
     inputs = given.inputs(rules=rules)
     task = task_of(inputs.paths, frames)
-    score_task(task, inputs, output, verbose=not quiet, details=explain, form=format)
-    _print_files(quiet, output)
+    score_task(task, inputs, made.output, not made.quiet, made.explain, made.format)
+    _print_files(made.quiet, made.output)
 
 
 def summarise(
@@ -345,29 +336,16 @@ responses.command("baselines.commands:rerank", name="rerank")
 
 @responses.command(name="score")
 def score_responses(
-    given: PredictionOptions,
-    turns: TurnOptions = TURNS,
-    *,
-    output: Annotated[Path | None, Parameter(metavar="FILE")] = None,
-    explain: Details = False,
-    quiet: Quiet = False,
-    format: Format = "text",
+    given: PredictionOptions, turns: TurnOptions = TURNS, made: ScoreOptions = SCORES
 ) -> None:
-    """Score generated turns, also by a model of entailment.
-
-    Parameters
-    ----------
-    output
-        Write the scores to this JSON file, which other commands read. The scores of every turn
-        stand beside it, in items.parquet. Default: only print them.
-    """
+    """Score generated turns, also by a model of entailment."""
     from .score import score
     from .tasks import task_of
 
     inputs = given.inputs()
     task = task_of(inputs.paths, turns)
-    score(task, inputs, output, verbose=not quiet, details=explain, form=format)
-    _print_files(quiet, output)
+    score(task, inputs, made.output, not made.quiet, made.explain, made.format)
+    _print_files(made.quiet, made.output)
 
 
 @responses.command
