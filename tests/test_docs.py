@@ -96,9 +96,8 @@ def test_the_readme_shows_what_the_demo_prints(
     page = (ROOT / "README.md").read_text()
     (shown,) = re.findall(r"```\n(Under other words .*?)```", page, re.DOTALL)
     printed = capsys.readouterr()
-    assert printed.out.startswith(shown)
-    # A line of progress, where the machine is slow.
-    assert not [line for line in printed.err.splitlines() if not line.endswith(" left")]
+    # Lines of progress may come first, where the machine is slow.
+    assert shown in printed.out and printed.err == ""
 
 
 def test_the_readmes_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
