@@ -153,7 +153,7 @@ def _contradictions(node: Node, is_required: bool) -> Iterator[tuple[str, str]]:
             yield "other_values", f"{which} {other[0]!r}, of the values that the other lists"
     if kinds & {"integer", "number"}:
         yield from (("other_range", why) for why in _ranges(text, schema))
-    if (found := _DEFAULT.search(text)) and "default" in schema:
+    if (found := _search(_DEFAULT, text)) and "default" in schema:
         said = next(filter(None, found.groups()))
         own = schema["default"]
         if isinstance(own, str | int | float) and not _is_equal(said, own):
@@ -169,11 +169,19 @@ def _contradictions(node: Node, is_required: bool) -> Iterator[tuple[str, str]]:
 _JOINS = ("or", "and")
 
 
+def _search(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """The first match that holds always: no condition stands before it in its sentence."""
+    for found in pattern.finditer(text):
+        if not re.search(r"\b(if|when|unless)\b[^.;]*$", text[: found.start()], re.I):
+            return found
+    return None
+
+
 def _ranges(text: str, schema: Json) -> Iterator[str]:
     """Where the limits that a description names are others than those of the schema."""
-    both = _RANGE.search(text)
+    both = _search(_RANGE, text)
     for side, alone, group in (("minimum", _LEAST, 1), ("maximum", _MOST, 2)):
-        said = both[group] if both else (alone.search(text) or {1: None})[1]
+        said = both[group] if both else (_search(alone, text) or {1: None})[1]
         found = None if said is None else float(said.replace(",", ""))
         own = schema.get(side)
         if found is not None and isinstance(own, int | float) and found != own:

@@ -88,6 +88,7 @@ FINDS_NOT = [
     described("From 1 to 10", type="integer", minimum=1, maximum=10),
     described("Size (max 1,000,000)", type="integer", maximum=1000000),
     described("The efficiency, default value is 10%.", type="number", default=0.1),
+    described("If it is new, at least 61. Default: 2 if old", type="integer", minimum=0),
     described("Up to 10 minutes", type="integer", maximum=600),
     described("At most 5 MB, from 1 KB to 2 KB", type="integer", maximum=5242880),
     described("Line count (number) or a delimiter string", type="string"),
