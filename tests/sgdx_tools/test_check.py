@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sarif.loader import load_sarif_file
 
-from sgdx_tools.check import RULES, find
+from sgdx_tools.check import OFF, RULES, find
 from sgdx_tools.data import Json, Project, Tool
 from sgdx_tools.values import why_no_call_fits
 
@@ -157,7 +157,8 @@ FORMS: Json = {
 def test_a_file_of_any_form_is_checked_as_it_is(form: str, tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "api.json"
     file.write_text(json.dumps(FORMS[form], indent=1))
-    assert command("check", file, "--json", "--sarif", tmp_path / "out.sarif") == 0
+    named = ("--fail-on", "other_type", "--json", "--sarif", tmp_path / "out.sarif")
+    assert command("check", file, *named) == 1
     findings = json.loads(capsys.readouterr().out)
     found = [(f["tool"], f["path"], f["rule"]) for f in findings]
     assert found == [("greet", "a", "other_type"), ("greet", "b", "other_type")]
@@ -174,12 +175,14 @@ def test_a_file_of_any_form_is_checked_as_it_is(form: str, tmp_path: Path, capsy
     assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {*RULES}
 
 
-def test_the_status_is_that_of_the_rules_that_are_to_fail(tmp_path: Path) -> None:
+def test_the_status_is_that_of_the_rules_that_are_to_fail(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "api.json"
     file.write_text(json.dumps(FORMS["mcp"]))
     before = file.read_bytes()
     assert command("check", file, "--fail-on", "other_type") == 1
-    assert command("check", file, "--fail-on", "no_words") == 0
+    capsys.readouterr()
+    assert command("check", file, "--fail-on", "no_words") == 0  # which looks for no other rule
+    assert "other_type" in OFF and capsys.readouterr().out.startswith("0 findings")
     assert command("check", file, "--fail-on", "other_typ") == 2
     assert command("check", file, "--sarif", file) == 2
     assert command("check") == command("check", tmp_path / "nowhere") == 2
@@ -215,7 +218,8 @@ def test_places_in_sarif_are_uris_of_files_that_exist(
     Path("server.py").write_text(SERVER)
 
     def places(source: str) -> Json:
-        assert command("check", source, "--sarif", "out.sarif") == 0
+        named = ("--fail-on", "other_type", "--sarif", "out.sarif")
+        assert command("check", source, *named) == 1
         (run,) = json.loads(Path("out.sarif").read_text())["runs"]
         found: Json = run["results"][0]["locations"][0]
         assert found["logicalLocations"]
