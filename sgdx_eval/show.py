@@ -47,6 +47,8 @@ _TERMS = {
 _FLOOR_TERMS = {
     "control": "control: the same under trivial edits of the original words, as a full stop more.",
     "repeat": "repeat: the same where the original words were predicted again; noise alone.",
+    "users": "users: the same where other words are the users', and not the tools'.",
+    "both": "both: the same where both tools and users have other words.",
 }
 _MEANS = "orig: under the original words. v1-5, reworded: the mean under other words."
 _LOWER = ("sensitivity", "sensitivity_nonzero", "flips")

@@ -12,7 +12,9 @@ PAPER_VARIANTS = ("v1", "v2", "v3", "v4", "v5")
 RELEASED = (ORIGINAL, *PAPER_VARIANTS)
 # Variants that mean what the original does, numbered: `control1` has a trivial edit of its words,
 # `repeat2` the same words once more. What they flip no meaning flips: the floor of all flips.
-FLOORS = ("control", "repeat")
+# Of tools also what stands beside other words of them: `users1` has other words of what users say,
+# and `both1` has both.
+FLOORS = ("control", "repeat", "users", "both")
 # So many variants of one's own are named one by one.
 _FEW = 3
 
@@ -23,7 +25,7 @@ def own_variants(variants: Iterable[str]) -> list[str]:
 
 
 def floor_of(variant: str) -> str:
-    """`control` or `repeat` for such a variant; empty for any other."""
+    """Which of `FLOORS` a variant is one of; empty for any other."""
     stem = variant.rstrip("0123456789")
     return stem if stem in FLOORS and stem != variant else ""
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -27,6 +27,8 @@ ANY_OF, ABSENT = "any_of", "absent"
 ALL_TOOLS = "*"  # what a neighbour stands beside
 MOST_STEPS = 20
 CROWD, WITHOUT = "crowd", "without:"  # by whom, or the beginning of it, such variants are made
+# With which ids of requests begin that are reworded beside tools, whose ids have no blank.
+REQUEST = "request "
 # A tool's id and the path of one of its parameters; the path is empty for the tool's own words.
 ElementId = tuple[str, str]
 
@@ -134,6 +136,8 @@ class Variant(msgspec.Struct, frozen=True):
     version: Mapping[str, Tool] | None = None
     # Whether names are also put into the texts that speak of them. In the file it is ``$mentions``.
     mentions: bool = True
+    # What a user says last in other words, by case. In the file it is ``$said``.
+    said: Mapping[str, str] = {}
 
     @classmethod
     def of(cls, name: str, elements: Mapping[ElementId, Words], made_by: str = "") -> Variant:
@@ -162,7 +166,8 @@ class Variant(msgspec.Struct, frozen=True):
         # A model reads another version in its order, also that of parameters.
         version = [] if self.version is None else self.version.values()
         mentions = [] if self.mentions else ["no mentions"]
-        return digest([words, *map(msgspec.json.encode, version), *mentions])
+        said = [dict(sorted(self.said.items()))] if self.said else []
+        return digest([words, *map(msgspec.json.encode, version), *mentions, *said])
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -228,6 +233,11 @@ class Project(msgspec.Struct, frozen=True):
             return self
         return msgspec.structs.replace(self, cases=self.cases[:limit])
 
+    def requests(self) -> dict[str, Tool]:
+        """What users say last, as descriptions of tools without a name, which are reworded so."""
+        said = {f"{REQUEST}{case.id}": last_said(case.messages)[1] for case in self.all_cases}
+        return {i: Tool("", text, id=i) for i, text in said.items() if text}
+
     @property
     def folder(self) -> Path:
         """The folder to which paths and commands of the file are relative."""
@@ -246,6 +256,15 @@ class Project(msgspec.Struct, frozen=True):
         ]
         shown = digest([*self.tools.values(), *conversations])
         return f"{shown}-{self.variants[name].digest()}"
+
+
+def last_said(messages: Sequence[Json]) -> tuple[int, str]:
+    """The place and the text of the last message of a user; -1 and none where it is no text."""
+    for i, message in reversed([*enumerate(messages)]):
+        if message["role"] == "user":
+            content = message.get("content")
+            return (i, content) if isinstance(content, str) else (-1, "")
+    return -1, ""
 
 
 def digest(records: Iterable[object]) -> str:

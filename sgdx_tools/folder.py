@@ -35,7 +35,7 @@ from .values import why_none_is_right, with_plain_alternatives
 
 TOOLS, CASES, VARIANTS, SOURCE = "tools.json", "cases.jsonl", "variants", "source.json"
 _LOCKED, _LOCK_MARK = "locked_tools", b'"locked_tools"'
-_MADE_BY, _VERSION, _MENTIONS = "$made_by", "$tools", "$mentions"
+_MADE_BY, _VERSION, _MENTIONS, _SAID = "$made_by", "$tools", "$mentions", "$said"
 # A variant's name is the name of a file and the first part of a request's id.
 _VARIANT_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
 
@@ -149,7 +149,7 @@ def _tools(records: Sequence[msgspec.Raw], place: str) -> dict[str, Tool]:
     return tools
 
 
-def write_lock(path: Path, tools: Mapping[str, Tool], servers: Sequence[Json]) -> None:
+def write_lock(path: Path, tools: Mapping[str, Tool], servers: Sequence[Mapping[str, str]]) -> None:
     """Write the words of tools, and a digest of each, so that `test --locked` sees what drifts."""
     records = [{"digest": digest([tool]), **_record(tool)} for tool in tools.values()]
     write_bytes(path, pretty_json({"servers": servers, _LOCKED: records}, 1), mark=_LOCK_MARK)
@@ -236,15 +236,23 @@ def check_case(case: Case, tools: Mapping[str, Tool], where: str) -> None:
 # ---- variants
 
 
-def read_variant(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = ()) -> Variant:
+def read_variant(path: Path, tools: Mapping[str, Tool], cases: Sequence[Case] = ()) -> Variant:
     """Read a variant: ``{tool id: {"name", "description", "parameters": {path: {...}}}}``.
 
     Beside the tools, ``$made_by`` says who found the words, ``$tools`` has another version, and
-    ``$mentions`` is false where texts that speak of a name keep the old one.
+    ``$mentions`` is false where texts that speak of a name keep the old one, and ``$said`` has what
+    users say last, by case.
     """
     records = parse_json(read_file(path), dict[str, msgspec.Raw], str(path), "a variant")
     made_by = records.pop(_MADE_BY, msgspec.Raw(b'""'))
     mentions = records.pop(_MENTIONS, msgspec.Raw(b"true"))
+    said = decode_json(
+        records.pop(_SAID, msgspec.Raw(b"{}")), dict[str, str], f"{path}: {_SAID}", "texts by case"
+    )
+    known = {case.id for case in cases}
+    if unknown := [i for i in said if i not in known or not said[i].strip()]:
+        found = f"found {unknown[0]!r}"
+        raise SgdxError(f"{path}: {_SAID}: {found}, expected texts of cases that there are")
     version = None
     if _VERSION in records:
         place = f"{path}: {_VERSION}"
@@ -256,7 +264,7 @@ def read_variant(path: Path, tools: Mapping[str, Tool], cases: Iterable[Case] = 
     }
     author = decode_json(made_by, str, f"{path}: {_MADE_BY}", "text")
     has_mentions = decode_json(mentions, bool, f"{path}: {_MENTIONS}", "true or false")
-    variant = Variant(path.stem, words, author, version, has_mentions)
+    variant = Variant(path.stem, words, author, version, has_mentions, said)
     check_variant(variant, tools, cases, str(path))
     return variant
 
@@ -272,7 +280,8 @@ def _file_of(variant: Variant) -> bytes:
     version = variant.version
     tools = {} if version is None else {_VERSION: [_record(tool) for tool in version.values()]}
     mentions = {} if variant.mentions else {_MENTIONS: False}
-    return pretty_json({**made_by, **mentions, **variant.tools, **tools}, 1)
+    said = {_SAID: variant.said} if variant.said else {}
+    return pretty_json({**made_by, **mentions, **said, **variant.tools, **tools}, 1)
 
 
 def check_variant(

@@ -76,7 +76,7 @@ def improve(project: Project, output: Path) -> int:
     for (tool, path), count in blamed.most_common(10):
         print(f"  {tool} {path}".rstrip() + f": {count} cases")
     asking = project
-    if words.model:  # about these tools alone
+    if words.model or words.guess:  # about these tools alone
         tools = {i: project.tools[i] for i in dict.fromkeys(tool for tool, _ in blamed)}
         asking = msgspec.structs.replace(project, tools=tools)
     made = new_pool(asking, words, output, IMPROVE)

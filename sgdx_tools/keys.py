@@ -113,6 +113,13 @@ class NewWords(Asking, frozen=True, forbid_unknown_fields=True, kw_only=True):
     crowd: str | None = None
     # With `crowd`: how many neighbours, a variant for each number.
     sizes: tuple[Annotated[int, Meta(ge=1)], ...] = (10, 50)
+    # A model, which is told what each tool and parameter does, and guesses what it is called. Its
+    # most frequent guess of `count` is the new name, which small models call more often rightly
+    # (https://arxiv.org/abs/2510.07248).
+    guess: str | None = None
+    # With `model`: whether it also rewords what users say last, as variants of their own. The table
+    # to review has these, too.
+    users: bool = False
     # Beside one of these or alone: five trivial edits of all descriptions, for what such words
     # cost.
     control: bool = False
@@ -130,6 +137,8 @@ class NewWords(Asking, frozen=True, forbid_unknown_fields=True, kw_only=True):
         given = [(way, value) for way in WAYS if (value := getattr(self, way))]
         if not given and self.control:
             return "control", True
+        if self.users and given and given[0][0] not in ("model", "review"):
+            raise SgdxError(f"variants: users: found {given[0][0]}, expected model or review")
         if len(given) != 1:
             found = " and ".join(way for way, _ in given) or "none"
             raise SgdxError(f"variants: found {found}, expected one of {', '.join(WAYS)}")
@@ -155,7 +164,7 @@ def given_words(words: NewWords | None, by: str | None, count: int | None) -> Ne
     return words if count is None else replace(words, count=count)
 
 
-WAYS = ("model", "pool", "file", "tools", "rivals", "review", "without", "crowd")
+WAYS = ("model", "pool", "file", "tools", "rivals", "review", "without", "crowd", "guess")
 
 
 class Tools(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"as_": "as"}):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,56 @@ def ask_model(
                 place = f"tool {tool.id}" + (f" path {path}" if path else "")
                 print(f"note: {place}: no new {' and no new '.join(lacking)}", file=sys.stderr)
     return pool
+
+
+def guess_names(
+    model: str,
+    tools: Mapping[str, Tool],
+    count: int,
+    output: Path,
+    asked: tuple[ServerOptions, SendingOptions],
+) -> Pool | None:
+    """The most frequent of so many names that a model guesses by the descriptions alone.
+
+    An element keeps its name where that is the guess, or where it has no description. None where
+    answers are missing still.
+    """
+    plan = FunctionPlan(model, _TOOL, asked, lambda body: _elements_in(body) is not None)
+    system = (_PROMPTS / "guess.txt").read_text(encoding="utf-8")
+    described = {
+        tool.id: [path for path, e in tool.elements.items() if e.name and e.description]
+        for tool in tools.values()
+    }
+    asked_of = [tool for tool in tools.values() if described[tool.id]]
+    guessed = [(tool, number) for tool in asked_of for number in range(1, count + 1)]
+    conversations = list[tuple[str, int, list[Json]]]()
+    for tool, number in guessed:
+        shown = [
+            {"path": str(i), "description": tool.elements[path].description}
+            for i, path in enumerate(described[tool.id])
+        ]
+        style = "snake_case" if "_" in tool.name or tool.name.islower() else "camelCase"
+        text = f"{json.dumps(shown, ensure_ascii=False, indent=1)}\nStyle: {style}"
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": text}]
+        conversations.append((f"{tool.id}|{number}|guess", number, messages))
+    with open_answers(output) as kept:
+        answers = plan.answers(conversations, kept)
+    if answers is None:
+        return None
+    guesses: dict[ElementId, Counter[str]] = {}
+    for (tool, _), answer in zip(guessed, answers):
+        places = {str(i): path for i, path in enumerate(described[tool.id])}
+        for entry in _elements_in(answer) or ():
+            name = entry.get("name") if isinstance(entry, dict) else None
+            path = places.get(str(entry.get("path"))) if name else None
+            if path is not None and isinstance(name, str) and NAME.fullmatch(name):
+                guesses.setdefault((tool.id, path), Counter())[name] += 1
+    best = {element: of.most_common(1)[0][0] for element, of in guesses.items()}
+    return {
+        (i, path): ElementPool((name,))
+        for (i, path), name in best.items()
+        if name != tools[i].elements[path].name
+    }
 
 
 class ToolRewording:

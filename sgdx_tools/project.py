@@ -59,7 +59,7 @@ def load_tools(path: Path | KeysFile, is_locked: bool = False) -> Project:
 def lock(path: Path) -> tuple[Path, int]:
     """Write the tools that a file names beside it; returns where, and how many there are."""
     project = import_tools(KeysFile(path))
-    write_lock(lock_of(path), project.tools, list(project.source.servers))
+    write_lock(lock_of(path), project.tools, project.source.servers)
     return lock_of(path), len(project.tools)
 
 

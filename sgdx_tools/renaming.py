@@ -26,6 +26,7 @@ from .data import (
     ToolWords,
     Variant,
     Words,
+    last_said,
 )
 from .json_schema import (
     LISTS,
@@ -122,10 +123,14 @@ class WordedTools:
         Of a result that is JSON, keys that are names of the tool's parameters change with them;
         where one of the new names is a key of the result already, the result stays as it is.
         """
+        given = list(case.messages)
+        place, _ = last_said(given)
+        if place >= 0 and (text := self._variant.said.get(case.id)):
+            given[place] = {**given[place], "content": text}
         if not self._renames:
-            return list(case.messages)
+            return given
         messages, tool_of = [], dict[str, str]()  # the tool of each earlier call
-        for message in case.messages:
+        for message in given:
             if message.get("tool_calls"):
                 calls = []
                 for call in message["tool_calls"]:

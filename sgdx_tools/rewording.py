@@ -27,7 +27,19 @@ from sgdx_dataset.words import edited
 from sgdx_llm.functions import safe_names
 from sgdx_llm.options import SendingOptions, ServerOptions
 
-from .data import ALL_TOOLS, CROWD, WITHOUT, ElementId, Project, Tool, ToolWords, Variant, Words
+from .data import (
+    ALL_TOOLS,
+    CROWD,
+    REQUEST,
+    WITHOUT,
+    ElementId,
+    Project,
+    Tool,
+    ToolWords,
+    Variant,
+    Words,
+    last_said,
+)
 from .folder import check_variant, check_words, read_tools, read_variant, write_variant
 from .keys import NewWords
 from .renaming import clash
@@ -76,6 +88,7 @@ def new_variants(
     what the model is asked to do, a file of ``prompts``.
     """
     tools, (way, what), notes = project.tools, words.way(), list[str]()
+    users = list[Variant]()
     if way == "file":
         variants = [read_variant(Path(what), tools, project.cases)]
     elif way == "tools":
@@ -94,16 +107,20 @@ def new_variants(
         if made is None:
             return None
         pool, made_by = made
-        if not any(part.name or part.description for part in pool.values()):
+        all_words, requests = pool, project.requests()
+        pool = {(i, path): part for (i, path), part in all_words.items() if i not in requests}
+        said = {i: part for (i, _), part in all_words.items() if i in requests}
+        if not any(part.name or part.description for part in all_words.values()):
             answers = output / "answers.jsonl"
             hint = f"; what the model said is in {answers}" if answers.exists() else ""
             raise SgdxError(f"{way} {what}: found no new words for any tool, expected some{hint}")
         if way == "model":
             from .review import write_review
 
-            for path in write_review(output, tools, pool, made_by):
+            for path in write_review(output, {**tools, **requests}, all_words, made_by):
                 print(f"note: new words, for review: {path}", file=sys.stderr)
-        variants = compose_variants(tools, pool, words.count, made_by)
+        variants = compose_variants(tools, pool, 1 if way == "guess" else words.count, made_by)
+        users = user_variants(project, said, words.count, made_by)
     first: dict[bytes, Variant] = {}  # by their words, as a model may say the same again
     for variant in variants:
         key = msgspec.json.encode([variant.tools, variant.version], order="deterministic")
@@ -113,14 +130,44 @@ def new_variants(
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
     variants = list(first.values())
+    both = [replace(v, said=u.said) for v, u in zip(variants, users) if v.tools]
     if words.control and way != "control":
         variants += control_variants(tools)
     if words.one_at_a_time:
         variants = [part for variant in variants for part in one_at_a_time(variant, project)]
     variants = [replace(v, mentions=words.mentions and v.mentions) for v in variants]
-    for variant in variants:
+    users += [replace(v, name=f"both{i}", mentions=words.mentions) for i, v in enumerate(both, 1)]
+    for variant in (*variants, *users):
         check_variant(variant, tools, project.cases, f"variant {variant.name}")
-    return variants
+    return [*(v for v in variants if v.tools or not users), *users]
+
+
+def user_variants(
+    project: Project, said: Mapping[str, ElementPool], count: int, made_by: str
+) -> list[Variant]:
+    """The variants ``users1`` and so on: what users say last in other words, nearest first.
+
+    A text that lacks a value of the right call which the case's own has is dropped, and counted.
+    """
+    changes, dropped = [dict[str, str]() for _ in range(count)], 0
+    for case in project.all_cases:
+        part = said.get(f"{REQUEST}{case.id}")
+        original = last_said(case.messages)[1]
+        values = [str(v) for call in case.expect or () for v in call.arguments.values()]
+        needed = [v.casefold() for v in values if v.casefold() in original.casefold()]
+        every = part.description if part else ()
+        texts = [text for text in every if all(value in text.casefold() for value in needed)]
+        dropped += len(every) - len(texts)
+        spread = _spread(nearest_first(original, texts, description_distance), count)
+        for of_variant, text in zip(changes, spread):
+            of_variant |= {case.id: text} if text else {}
+    if dropped:
+        lost = "lack a value of their right call, and are left out"
+        print(f"note: {dropped} new requests {lost}", file=sys.stderr)
+    distinct_changes = [of for i, of in enumerate(changes) if of and of not in changes[:i]]
+    return [
+        Variant(f"users{i}", said=of, made_by=made_by) for i, of in enumerate(distinct_changes, 1)
+    ]
 
 
 def one_at_a_time(variant: Variant, project: Project) -> list[Variant]:
@@ -321,7 +368,14 @@ def new_pool(project: Project, words: NewWords, output: Path, goal: str) -> tupl
     if way == "review":
         from .review import read_review
 
-        pool, made_by = read_review(Path(what), tools)
+        pool, made_by = read_review(Path(what), {**tools, **project.requests()})
+    elif way == "guess":
+        from .model_words import guess_names
+
+        found = guess_names(what, tools, words.count, output, _server(project, what))
+        if found is None:
+            return None
+        pool = found
     elif way == "model":
         from .model_words import ask_model
 
@@ -329,6 +383,12 @@ def new_pool(project: Project, words: NewWords, output: Path, goal: str) -> tupl
         if found is None:
             return None
         pool = found
+        if words.users and goal == "reword":
+            asked = _server(project, what), "requests"
+            said = ask_model(what, project.requests(), words.count, output / "requests", *asked)
+            if said is None:
+                return None
+            pool = {**pool, **said}
     else:
         pool, made_by = read_pool(Path(what), tools), f"pool:{Path(what).name}"
     if words.keep_names:

@@ -33,7 +33,7 @@ from sgdx_metric.result import Result
 from sgdx_metric.units import Scores
 from sgdx_metric.variants import ORIGINAL
 
-from .data import Case, Project, Tool, digest
+from .data import Case, Project, Tool, digest, last_said
 from .renaming import WordedTools, worded_tools
 from .scoring import items_of, signature_line
 
@@ -83,7 +83,12 @@ def search(project: Project, ranker: Ranker, name: str) -> Searched:
     of_case = np.array([i for i, _ in expected])
     worded = worded_tools(project)
     # [variants, expected tools]
-    ranks = np.stack([_ranks(of, queries, expected, ranker) for of in worded.values()])
+    ranks = np.stack(
+        [
+            _ranks(of, [query(case, said.get(case.id)) for case in cases], expected, ranker)
+            for of, said in ((of, project.variants[name].said) for name, of in worded.items())
+        ]
+    )
     counts = np.bincount(of_case)
 
     def mean_of_case(values: Floats) -> Floats:
@@ -110,11 +115,14 @@ def search(project: Project, ranker: Ranker, name: str) -> Searched:
     return Searched(result, scores)
 
 
-def query(case: Case) -> str:
-    """All that the user has said: a last turn such as "yes, please" names no tool."""
-    said = []
-    for message in case.messages:
-        content = message.get("content")
+def query(case: Case, last: str | None = None) -> str:
+    """All that the user has said: a last turn such as "yes, please" names no tool.
+
+    `last` is the last turn in other words.
+    """
+    said, (place, _) = list[str](), last_said(case.messages)
+    for i, message in enumerate(case.messages):
+        content = last if last and i == place else message.get("content")
         if message.get("role") == "user" and content:
             parts = [{"text": content}] if isinstance(content, str) else content
             said += [part["text"] for part in parts if isinstance(part.get("text"), str)]
@@ -333,7 +341,9 @@ def _signature(project: Project, cases: Sequence[Case], ranker: str) -> str:
     """The line ``sgdx_tools_search|key:value|...``, with digests of all tools, cases and words."""
     parts = {
         "variants": "+".join(
-            f"{name}@{variant.digest()}" if variant.tools or variant.version else name
+            f"{name}@{variant.digest()}"
+            if variant.tools or variant.version or variant.said
+            else name
             for name, variant in project.variants.items()
         ),
         "tools": f"{len(project.tools)}@{digest(project.tools.values())}",
