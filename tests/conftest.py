@@ -114,6 +114,11 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The values of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
 def slot(name: str, description: str, *values: str) -> dict[str, Any]:
     """A slot of a schema; it is categorical if it has values."""
     return {

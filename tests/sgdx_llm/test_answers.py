@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from sgdx_llm.answers import COUNTS, read_answer, read_state, why_unread
 from sgdx_llm.calls import read_body, why_no_answer
 from sgdx_llm.requests import AnswerForm, RequestSettings
 
-from ..conftest import intent, slot
+from ..conftest import intent, read_lines, slot
 from .server import call_completion, completion, gold_answer
 
 SCHEMA = {
@@ -41,154 +42,25 @@ def text(content: Any, finish: str = "stop", **more: Any) -> dict[str, Any]:
     return completion({"role": "assistant", "content": content, **more}, finish)
 
 
-@pytest.mark.parametrize(
-    ("body", "counts"),
-    [
-        (call_completion("Media_9", STATE), {}),
-        (text(STATE), {"from_text": 1}),
-        (text(f"```json\n{STATE}\n```"), {"from_text": 1}),
-        (text(f'<think>perhaps {{"slot_values": 1}}</think>The state: {STATE} Done.'),
-         {"from_text": 1}),
-        (text([{"type": "text", "text": STATE[:9]}, {"type": "text", "text": STATE[9:]}]),
-         {"from_text": 1}),
-        (call_completion("Media_9", f"Sure: {STATE}"), {"from_text": 1}),
-        ({"state": json.loads(STATE)}, {}),
-    ],
-)  # fmt: skip
-def test_a_state_is_found_where_it_is(body: Any, counts: dict[str, int]) -> None:
-    found = read_answer(body, SERVICE, in_call=True)
-    assert found.active_intent == "PlayFilm"
-    assert found.requested_slots == ("director",)
-    assert found.counts == counts
-
-
-@pytest.mark.parametrize(
-    ("body", "counts"),
-    [
-        (call_completion("Media_9", STATE[:40]), {"unread": 1}),
-        (completion(call_completion("Media_9", STATE[:40])["choices"][0]["message"], "length"),
-         {"truncated": 1, "unread": 1}),
-        (call_completion("Films", STATE), {"wrong_names": 1, "unread": 1}),
-        (call_completion("Media_9", "[]"), {"unread": 1}),
-        (call_completion("Media_9", "{}"), {"empty": 1, "unread": 1}),
-        (text("The user wants to see a film."), {"unread": 1}),
-        (text(""), {"empty": 1, "unread": 1}),
-        (text(None), {"empty": 1, "unread": 1}),
-        (text(None, refusal="I can't help with that."), {"refused": 1, "unread": 1}),
-        (text("", "content_filter"), {"refused": 1, "unread": 1}),
-        ({"error": {"code": "content_filter"}}, {"refused": 1, "unread": 1}),
-        ({"error": {"code": "tool_use_failed", "refused_with": 400}},
-         {"refused_requests": 1, "unread": 1}),
-        ({"choices": []}, {"empty": 1, "unread": 1}),
-        ({"choices": [{"message": "hello"}]}, {"empty": 1, "unread": 1}),
-        ({}, {"empty": 1, "unread": 1}),
-        ("nonsense", {"empty": 1, "unread": 1}),
-        ({"state": None}, {"empty": 1, "unread": 1}),
-    ],
-)  # fmt: skip
-def test_what_is_no_state_is_counted_and_gives_the_empty_one(
-    body: Any, counts: dict[str, int]
-) -> None:
-    found = read_answer(body, SERVICE, in_call=True)
-    assert (found.active_intent, found.requested_slots, found.slot_values) == ("NONE", (), {})
-    assert found.counts == counts
+@pytest.mark.parametrize("row", read_lines(Path(__file__).with_name("answers.jsonl")))
+def test_what_is_read_of_an_answer(row: Any) -> None:
+    """The state is found where it is; what is none, or no part of one, is counted."""
+    found = read_answer(row["body"], SERVICE, in_call=True)
+    state = [found.active_intent, [*found.requested_slots], found.slot_values]
+    assert (state, found.counts) == (row["state"], row["counts"])
 
 
 def test_a_draft_is_no_answer() -> None:
     draft = STATE.replace("director", "title")
-    for written in (
-        f"<think>{draft}</think>{STATE}",
-        f"{draft} Or rather:</think>\n{STATE}",  # the template wrote the opening tag
-        f"<think>a</think>{draft}</think>{STATE}",
-        f"{STATE}<think>{draft}",
-    ):
-        for in_call in (True, False):
-            found = read_answer(text(written), SERVICE, in_call)
-            assert found.requested_slots == ("director",)
-            assert found.counts == ({"from_text": 1} if in_call else {})
     for cut in (f"<think>{draft}", f"The user {draft}", f"{draft}</think>"):
         found = read_answer(text(cut, "length"), SERVICE, in_call=False)
         assert found.counts["unread"] == 1
         assert why_unread(found.counts) == "truncated"
+    found = read_answer(text(f"<think>{draft}</think>{STATE}"), SERVICE, in_call=False)
+    assert (found.requested_slots, found.counts) == (("director",), {})
     assert read_answer(text(STATE, "length"), SERVICE, False).requested_slots == ("director",)
     value = json.dumps({"slot_values": {"title": "</think>"}})
     assert read_answer(text(value), SERVICE, False).slot_values == {"title": "</think>"}
-
-
-def calls(*pairs: tuple[str, Any]) -> dict[str, Any]:
-    made = [
-        {"function": {"name": name, "arguments": json.dumps(arguments)}}
-        for name, arguments in pairs
-    ]
-    return completion({"role": "assistant", "content": None, "tool_calls": made}, "tool_calls")
-
-
-@pytest.mark.parametrize(
-    ("made", "state", "counts"),
-    [
-        ([{"active_intent": "PlayFilm", "slot_values": {"title": "Up"}},
-          {"requested_slots": ["director"], "slot_values": {"seats": "2"}}],
-         ("PlayFilm", ("director",), {"title": "Up", "seats": "2"}), {"merged_calls": 1}),
-        ([{"active_intent": "PlayFilm", "slot_values": {"title": "Up", "seats": "1"}},
-          {"active_intent": "NONE", "slot_values": {"seats": "2"}},
-          {"slot_values": None}],
-         ("PlayFilm", (), {"title": "Up", "seats": "2"}), {"merged_calls": 2}),
-        ([{"slot_values": {"title": "Up"}}, "nonsense"], ("NONE", (), {"title": "Up"}),
-         {"extra_calls": 1}),
-    ],
-)  # fmt: skip
-def test_parallel_calls_of_the_function_are_one_state(
-    made: list[Any], state: tuple[str, tuple[str, ...], dict[str, str]], counts: dict[str, int]
-) -> None:
-    body = calls(*(("Media_9", arguments) for arguments in made))
-    found = read_answer(body, SERVICE, in_call=True)
-    assert (found.active_intent, found.requested_slots, found.slot_values) == state
-    assert found.counts == counts
-
-
-@pytest.mark.parametrize(
-    ("given_values", "values", "counts"),
-    [
-        ({"title": "Up", "subtitles": "None", "seats": "2"},
-         {"title": "Up", "subtitles": "None", "seats": "2"}, {}),
-        ({"title": "half past  6", "subtitles": "none", "seats": 2, "3-D_": True},
-         {"title": "half past  6", "subtitles": "None", "seats": "2", "3-D?": "True"}, {}),
-        ({"3-D?": False, "seats": 2.0}, {"3-D?": "False", "seats": "2"}, {}),
-        ({"title": "None", "seats": "none", "subtitles": None, "3-D_": ""}, {}, {}),
-        ({"title": ["Up", "Down"], "seats": [["1"]], "subtitles": []},
-         {"title": "Up", "seats": "1"}, {}),
-        ({"title": "dontcare", "subtitles": "DontCare"},
-         {"title": "dontcare", "subtitles": "dontcare"}, {}),
-        ({"seats": "7", "subtitles": "german"}, {}, {"bad_values": 2}),
-        ({"title": {"name": "Up"}}, {}, {"wrong_types": 1}),
-        ({"director": "Pixar", "cinema": "Rex"}, {}, {"unknown_slots": 2}),
-        ({"title": "a\ud800b"}, {"title": "a\ufffdb"}, {}),
-        (["title"], {}, {"wrong_types": 1}),
-        (None, {}, {}),
-    ],
-)  # fmt: skip
-def test_values(given_values: Any, values: dict[str, Any], counts: dict[str, int]) -> None:
-    found = read_state({"slot_values": given_values}, SERVICE, Counter())
-    assert found.slot_values == values
-    assert found.counts == counts
-
-
-@pytest.mark.parametrize(
-    ("wanted", "requests", "state", "counts"),
-    [
-        ("playfilm", ["3-D_", "3-D?", "title"], ("PlayFilm", ("3-D?", "title")), {}),
-        (None, None, ("NONE", ()), {}),
-        ("none", [], ("NONE", ()), {}),
-        ("BuyFilm", ["cinema", 5], ("NONE", ()), {"unknown_intents": 1, "unknown_requests": 2}),
-        (["PlayFilm"], "title", ("NONE", ("title",)), {"unknown_intents": 1, "wrong_types": 1}),
-    ],
-)
-def test_intents_and_requests(
-    wanted: Any, requests: Any, state: tuple[str, tuple[str, ...]], counts: dict[str, int]
-) -> None:
-    found = read_state({"active_intent": wanted, "requested_slots": requests}, SERVICE, Counter())
-    assert (found.active_intent, found.requested_slots) == state
-    assert found.counts == counts
 
 
 JSON = st.recursive(

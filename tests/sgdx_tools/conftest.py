@@ -13,6 +13,8 @@ from sgdx_tools.__main__ import main
 from sgdx_tools.data import Case, ExpectedCall, Json, Tool, ToolWords, Variant, Words
 from sgdx_tools.folder import write_project
 
+from ..conftest import read_lines as read_lines
+
 
 def objects(required: list[str] | None = None, /, **names: Any) -> Json:
     """The schema of an object with these properties, of which some are required."""
@@ -101,10 +103,6 @@ def write_files(folder: Path, files: Json) -> None:
             text = (Path(__file__).parent / text[1:]).read_text()
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(text.encode("utf-8", "surrogateescape"))
-
-
-def read_lines(path: Path) -> Rows:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def write_rows(run: Path, predictions: Rows) -> Path:
