@@ -42,11 +42,10 @@ from sgdx_dataset.io.console import Terminated
 from . import checkpoint, xla
 from .batching import Ints, share, training_batches
 from .precision import autocast, train_in_bfloat16
-from .predicting import predict
+from .predicting import Shown, predict
 from .processes import is_sharded, matrix_peak, over_processes
 from .run_folder import append_log, trim_log
 from .settings import TrainingSettings
-from .shown import Shown
 from .system import Row
 from .tracker import Examples, Tracker
 

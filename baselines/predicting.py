@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import numpy as np
 from datasets import Dataset
+from datasets.utils import tqdm
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import write_bytes
@@ -17,7 +19,6 @@ from sgdx_dataset.io.progress import DELAY, moving
 
 from .data.dialogues import chunks_side_by_side, dialogue_bounds
 from .data.rows import visible
-from .shown import Shown
 from .system import Row, System
 
 if TYPE_CHECKING:
@@ -36,6 +37,39 @@ class Predictions(NamedTuple):
 
     rows: list[Row]  # in the order of the rows that were predicted
     counts: dict[str, int]  # figures about the prediction for the header of its file
+
+
+class Shown:
+    """How far a run is: a bar on a terminal, elsewhere the lines that it is given."""
+
+    def __init__(self, is_first: bool, what: str, unit: str, end: int, begin: int = 0) -> None:
+        self.is_first, self.unit = is_first, unit
+        self.begin, self.done, self.end = begin, begin, end
+        self.since = time.perf_counter()
+        # In the first process alone; None: on a terminal alone.
+        disable = None if is_first else True
+        self.bar = tqdm(
+            desc=what, unit=f" {unit}", initial=begin, total=end, delay=DELAY, disable=disable
+        )
+
+    def update(self, steps: int) -> None:
+        """Move on."""
+        self.done += steps
+        self.bar.update(steps)
+
+    @property
+    def left(self) -> str:
+        """The time left at the speed so far, as in 1:02:03 or 04:05; ? before anything is done."""
+        if self.done == self.begin:
+            return "?"
+        seconds = time.perf_counter() - self.since
+        rest = seconds * (self.end - self.done) / (self.done - self.begin)
+        return str(tqdm.format_interval(rest))
+
+    def line(self, text: str) -> None:
+        """Print a line where no bar is shown: when the output is not a terminal."""
+        if self.is_first and not sys.stderr.isatty():
+            print(text, flush=True)
 
 
 class _Predicting(Shown):
@@ -69,8 +103,8 @@ def predict(
     """
     rows = visible(rows, system)
     if folder is None:
-        shown = _Predicting(True, "Predicting", system.ROWS, len(rows))
-        with moving(shown), shown.bar:
+        bar = Shown(True, "Predicting", system.ROWS, len(rows))
+        with moving(bar), bar.bar:
             return Predictions(_track(system, rows), dict(system.counts))
     bounds = dialogue_bounds(rows)
     size: int = system.options.chunk_size  # type: ignore[attr-defined]  # trained ones have it

@@ -21,9 +21,8 @@ from transformers.utils import logging
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.waiting import waiting_for
 
-from .settings import Precision, TrainingSettings
+from .settings import TINY, Precision
 
-TINY = "tiny"  # the name in recipes of a small model of random weights, to try a recipe with
 # Settings of Accelerate's launcher that would change a training behind its recipe, with the values
 # that change nothing. Others are recorded.
 _HARMLESS = {
@@ -76,16 +75,6 @@ def _launched() -> int:
     if numbers["RANK"] >= numbers["WORLD_SIZE"]:
         raise SgdxError(f"RANK: found {numbers['RANK']}, expected less than WORLD_SIZE")
     return numbers["WORLD_SIZE"]
-
-
-def training_accelerator(settings: TrainingSettings, output: Path) -> Accelerator:
-    """Create an ``Accelerator`` with the gradient accumulation and the loggers of a recipe."""
-    spare_threads(settings.model)
-    return make_accelerator(
-        gradient_accumulation_steps=settings.accumulation,
-        log_with=list(settings.log_with) or None,
-        project_dir=output / "logs",
-    )
 
 
 @contextmanager

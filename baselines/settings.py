@@ -19,6 +19,7 @@ Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e30)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
 Precision = Literal["auto", "fp32", "bf16"]
+TINY = "tiny"  # the name in recipes of a small model of random weights, to try a recipe with
 
 
 class RecipePart(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -22,7 +22,7 @@ from sgdx_dataset.options import EACH, Source
 
 from .recipes import find_recipe, read_recipe
 from .run_folder import append_log, check_free, check_output, in_words, public_settings, read_log
-from .settings import Augment
+from .settings import TINY, Augment
 
 # What is slow to import is imported where it is used: a mistake is told before that.
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 ANY = Source()
-TINY = "tiny"  # the name in recipes of a small model of random weights, to try a recipe with
 Record = dict[str, Any]
 
 
@@ -175,12 +174,17 @@ def _prepare(settings: Any, source: str, oracle: bool, output: Path, resume: boo
     from .batching import share
     from .data.rows import describe, dev_rows, training_rows
     from .precision import resolved
-    from .processes import launch_settings, quiet_transformers, training_accelerator
+    from .processes import launch_settings, make_accelerator, quiet_transformers, spare_threads
     from .xla import check_training
 
     quiet_transformers()
     launch = launch_settings()
-    accelerator = training_accelerator(settings, output)
+    spare_threads(settings.model)
+    accelerator = make_accelerator(
+        gradient_accumulation_steps=settings.accumulation,
+        log_with=list(settings.log_with) or None,
+        project_dir=output / "logs",
+    )
     check_training(accelerator.device, settings)
     precision = resolved(settings.precision, accelerator.device)
     settings = msgspec.structs.replace(settings, precision=precision)

@@ -51,6 +51,8 @@ class SgpTracker(System, nn.Module):
     Options: ClassVar[type[own.Options]] = own.Options
     Settings: ClassVar[type[own.Settings]] = own.Settings
     PARTS: ClassVar[dict[Part, type[SgpPart]]] = SUBMODELS
+    # All submodels start from one encoder, and each takes its own of all dev rows.
+    tiny, dev, example = SgpPart.tiny, SgpPart.dev, SgpPart.example
 
     def __init__(self, parts: dict[Part, SgpPart], options: own.Options) -> None:
         super().__init__()
@@ -137,18 +139,3 @@ class SgpTracker(System, nn.Module):
         """Answer several lists of questions; returns the answers to each list."""
         answers = iter(self.parts[part].answers(list(chain.from_iterable(lists))))
         return [list(islice(answers, len(questions))) for questions in lists]
-
-    @classmethod
-    def dev(cls, rows: Dataset, count: int) -> Dataset:
-        """All rows, of which each submodel takes its own."""
-        return rows
-
-    @classmethod
-    def tiny(cls, rows: Dataset, settings: own.Settings) -> Sequence[Any]:
-        """The small encoder that all submodels start from."""
-        return SgpPart.tiny(rows, settings)
-
-    @classmethod
-    def example(cls, repository: str, settings: Row) -> str:
-        """Python code for the card that asks a submodel without this package."""
-        return SgpPart.example(repository, settings)

@@ -46,21 +46,19 @@ class Unique(dict[str, int]):
 class Texts:
     """The texts of frames: inputs and, for training, their answers."""
 
-    def __init__(self) -> None:
-        self.histories, self.parts, self.answers = Unique(), Unique(), Unique()
-        # Of each input the index of its history part and of its schema part, frame by frame.
-        self.pairs: list[tuple[int, int]] = []
-        self.targets: list[int] = []  # of each input the index of its answer, for training only
-        self.counts: list[int] = []  # of inputs of each frame
-
-    def read(
+    def __init__(
         self,
         rows: Iterable[Row],
         prompt: Format,
         shuffle: int | None = None,
         with_answers: bool = False,
     ) -> None:
-        """Add the inputs of frame rows."""
+        """Make the inputs of frame rows."""
+        self.histories, self.parts, self.answers = Unique(), Unique(), Unique()
+        # Of each input the index of its history part and of its schema part, frame by frame.
+        self.pairs: list[tuple[int, int]] = []
+        self.targets: list[int] = []  # of each input the index of its answer, for training only
+        self.counts: list[int] = []  # of inputs of each frame
         # The second part begins with a space, so that both parts can be tokenized separately.
         first, second = ("", " ") if prompt.HISTORY_FIRST else (" ", "")
         for row in tqdm(rows, desc="Reading frames", unit=" frames", delay=2, disable=None):

@@ -46,8 +46,7 @@ class T5Tracker(EncoderDecoder):
     @classmethod
     def tiny(cls, rows: Dataset, settings: own.Settings) -> Sequence[Any]:
         """A small T5 and a tokenizer of the prompts and answers of rows."""
-        texts = Texts()
-        texts.read(rows, FORMATS[settings.format], settings.seed, with_answers=True)
+        texts = Texts(rows, FORMATS[settings.format], settings.seed, with_answers=True)
         tokenizer = tiny_tokenizer([*texts.histories, *texts.parts, *texts.answers])
         return tiny_t5(len(tokenizer), settings.seed), tokenizer
 
@@ -81,9 +80,7 @@ class T5Tracker(EncoderDecoder):
 
     def examples(self, rows: Dataset) -> Inputs:
         """The prompts of rows, with their answers."""
-        texts = Texts()
-        texts.read(rows, self.prompt, self.settings.seed, with_answers=True)
-        return self.inputs(texts)
+        return self.inputs(Texts(rows, self.prompt, self.settings.seed, with_answers=True))
 
     def inputs(self, texts: Texts) -> Inputs:
         """The tokens of texts."""
@@ -98,8 +95,8 @@ class T5Tracker(EncoderDecoder):
     @torch.no_grad()
     def track(self, rows: Dataset) -> Iterator[Row]:
         """Write the answers for all variants together; each distinct input is read once."""
-        texts, shuffle = Texts(), self.options.shuffle
-        texts.read(rows, self.prompt, shuffle)
+        shuffle = self.options.shuffle
+        texts = Texts(rows, self.prompt, shuffle)
         inputs = self.inputs(texts)
         _, first, input_of = np.unique(inputs.pairs, axis=0, return_index=True, return_inverse=True)
         generation = self.generation()

@@ -14,6 +14,7 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from baselines import predict, publish, train
 from baselines.model_card import Card
+from baselines.use import load_tracker
 from sgdx_dataset.options import UploadOptions
 
 from ..conftest import ROOT
@@ -62,6 +63,10 @@ def test_a_pushed_model_is_the_model(
         assert python("-c", code)
     assert metadata.get("library_name") == (None if kind == "sgp_dst" else "transformers")
     if kind != "sgp_dst":  # which makes the Hub show how transformers loads the model
+        tracker: Any = load_tracker(run)
+        tracker.push_to_hub("you/by-itself")
+        by_itself = online.repositories["models", "you/by-itself"].files
+        assert by_itself["model.safetensors"] == files["model.safetensors"]
         config = json.loads(files["config.json"])
         kinds = [*config.get("auto_map", {"AutoModelForSeq2SeqLM": ""})]
         loads = f".from_pretrained({name!r}, trust_remote_code=True)"

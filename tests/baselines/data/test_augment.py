@@ -77,8 +77,7 @@ def test_what_is_said_is_in_memory_once() -> None:
     assert len(with_more) == 4 * len(alone)
     kept = []
     for rows in (alone, with_more):
-        texts = Texts()
-        texts.read(rows, FORMATS["d3st"])
+        texts = Texts(rows, FORMATS["d3st"])
         examples = (e for dialogue in read_dialogues(rows) for e in EXAMPLES["intent"](dialogue))
         questions = ExampleColumns(examples).questions
         kept.append((len(texts.histories), len(read_frames(rows).texts), len(questions.turns)))

@@ -26,8 +26,7 @@ def tokenizer(rows: Any) -> PreTrainedTokenizerFast:
 
 
 def read(rows: Any, name: str, shuffle: int | None = None) -> Texts:
-    texts = Texts()
-    texts.read(rows, FORMATS[name], shuffle, with_answers=shuffle is not None)
+    texts = Texts(rows, FORMATS[name], shuffle, with_answers=shuffle is not None)
     return texts
 
 
@@ -71,7 +70,6 @@ def test_a_batch_counts_by_the_tokens_of_its_answers(
 def test_shuffling_depends_on_the_seed_alone(rows: Any) -> None:
     first, again, other = (list(read(rows, "d3st", seed).parts) for seed in (1, 1, 2))
     assert first == again != other
-    shown = Texts()
-    shown.read(rows.remove_columns(list(GOLD)), FORMATS["d3st"], 1)  # to predict, without gold
+    shown = Texts(rows.remove_columns(list(GOLD)), FORMATS["d3st"], 1)  # to predict, without gold
     assert list(shown.parts) == first
     assert not shown.targets
