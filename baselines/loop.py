@@ -12,7 +12,6 @@ from __future__ import annotations
 import copy
 import math
 import os
-import shutil
 import signal
 import threading
 import time
@@ -42,11 +41,10 @@ from sgdx_dataset.io.console import Terminated
 from . import checkpoint, xla
 from .batching import Ints, share, training_batches
 from .precision import autocast, train_in_bfloat16
-from .predicting import Shown, predict
+from .predicting import Shown, predict_anew
 from .processes import is_sharded, matrix_peak, over_processes
 from .run_folder import append_log, trim_log
 from .settings import TrainingSettings
-from .system import Row
 from .tracker import Examples, Tracker
 
 Batch = dict[str, torch.Tensor]
@@ -265,7 +263,10 @@ class Training:
                 model, weights = packed_copy(model, bits)
             model.eval()
             with autocast(settings.precision, accelerator.device):
-                score, chosen_config = model.score(self.dev, lambda: self._predict_dev(model))
+                score, chosen_config = model.score(
+                    self.dev,
+                    lambda: predict_anew(model, self.dev, self.output / "dev", accelerator),
+                )
             for one in (own, model):
                 for name, value in chosen_config.items():
                     setattr(one.config, name, value)
@@ -281,17 +282,6 @@ class Training:
         shown = f"{100 * score:.2f}{'' if 'bleu' in measure else ' %'}"
         self.shown.line(f"step {progress.step}: {measure} {shown}{best_so_far}")
         self._record({self.tracker.MEASURE: score})
-
-    def _predict_dev(self, model: Tracker) -> list[Row]:
-        """Predict dev rows with the current model, never with results of an earlier one."""
-        folder, accelerator = self.output / "dev", self.accelerator
-        if accelerator.is_main_process:
-            shutil.rmtree(folder, ignore_errors=True)
-        accelerator.wait_for_everyone()
-        predicted = predict(model, self.dev, folder, accelerator).rows
-        if accelerator.is_main_process:
-            shutil.rmtree(folder)
-        return predicted
 
     def check_weights(self) -> None:
         """Refuse to evaluate and to keep weights that are not numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections import Counter
@@ -142,6 +143,19 @@ def predict(
     if accelerator is not None:
         accelerator.wait_for_everyone()  # before the folder is removed
     return Predictions(in_order, dict(counts))
+
+
+def predict_anew(
+    system: System, rows: Dataset, folder: Path, accelerator: Accelerator
+) -> list[Row]:
+    """Predict with all processes, never with results of an earlier model, and keep none."""
+    if accelerator.is_main_process:
+        shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
+    accelerator.wait_for_everyone()
+    predicted = predict(system, rows, folder, accelerator).rows
+    if accelerator.is_main_process:
+        shutil.rmtree(folder)
+    return predicted
 
 
 def _track(system: System, rows: Dataset) -> list[Row]:

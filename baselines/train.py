@@ -304,18 +304,17 @@ def _evaluate_joined(run: Run) -> None:
 
     from .data.rows import whole_dialogues
     from .precision import autocast
-    from .predicting import predict
+    from .predicting import predict_anew
     from .processes import hardware
     from .tracker import joint_goal_accuracy
     from .xla import move
 
     accelerator, output, tasks = run.accelerator, run.output, run.settings.TASKS
     tracker = move(run.system_class.from_pretrained(output), accelerator.device)
-    rows, folder = whole_dialogues(run.all_dev, run.settings.evaluate_frames), output / "dev"
+    rows = whole_dialogues(run.all_dev, run.settings.evaluate_frames)
     with autocast(run.settings.precision, accelerator.device):
-        predicted = predict(tracker, rows, folder, accelerator).rows
+        predicted = predict_anew(tracker, rows, output / "dev", accelerator)
     if accelerator.is_main_process:
-        shutil.rmtree(folder)
         score = joint_goal_accuracy(rows, predicted)
         data = run.record["data"] | {"dev": {"frames": len(rows)}}
         facts = {"versions": versions(), "hardware": hardware(accelerator)}
