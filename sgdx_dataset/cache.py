@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -196,19 +196,18 @@ def _config_folder(release: Release, config: str, cache: Path) -> Path:
 
 
 def _is_prepared(release: Release, config: str, cache: Path) -> bool:
-    """Whether a config is in the cache already, whole, and made from this very copy."""
-    return _is_whole(_config_folder(release, config, cache))
+    """Whether a config is in the cache, made from this very copy, with files as they were written.
 
-
-def _is_whole(folder: Path) -> bool:
-    """Whether a config's files have the sizes that they were written with."""
+    A file that was cut, or is missing, is of another size.
+    """
+    folder = _config_folder(release, config, cache)
     with suppress(OSError, ValueError, AttributeError, KeyError):
         info = datasets.DatasetInfo.from_directory(str(folder))
-        for split in info.splits or ():
-            size = sum(file.stat().st_size for file in folder.glob(f"sgdx-{split}*.arrow"))
-            if size != info.download_checksums[f"release of {split}"]["num_bytes"]:
-                return False
-        return True
+        return all(
+            sum(file.stat().st_size for file in folder.glob(f"sgdx-{split}*.arrow"))
+            == info.download_checksums[f"release of {split}"]["num_bytes"]
+            for split in info.splits or ()
+        )
     return False
 
 
@@ -274,19 +273,14 @@ def _prepare_missing(
 
 @contextmanager
 def _locked(cache: Path) -> Iterator[None]:
-    """Lock the cache; a process that has done so may do it again."""
-    with ExitStack() as held:
-        with _writing(cache):
-            cache.mkdir(parents=True, exist_ok=True)
-            held.enter_context(locked_file(cache / "sgdx.lock"))
-        yield
+    """Lock the cache, and name it where something in it cannot be written.
 
-
-@contextmanager
-def _writing(cache: Path) -> Iterator[None]:
-    """Name the cache where something in it cannot be written."""
+    A process that has locked it may do it again.
+    """
     try:
-        yield
+        cache.mkdir(parents=True, exist_ok=True)
+        with locked_file(cache / "sgdx.lock"):
+            yield
     except OSError as error:
         raise SgdxError(f"{cache}: cache cannot be written: {error}{home_remedy(error)}") from None
 
@@ -295,7 +289,7 @@ def _writing(cache: Path) -> Iterator[None]:
 def _staging(cache: Path) -> Iterator[Path]:
     """Lock the cache, and give an empty folder in it, which is removed with all in it."""
     staging = cache / _STAGING
-    with _locked(cache), _writing(cache):
+    with _locked(cache):
         try:
             shutil.rmtree(staging, ignore_errors=True)  # what a killed run has left
             staging.mkdir()

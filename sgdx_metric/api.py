@@ -112,19 +112,15 @@ def score_files(
     Args:
         predictions: A folder that holds `VARIANT.jsonl` or `VARIANT/` for each variant; or paths by
             variant, each a JSONL file or a directory of `dialogues_*.json`.
-        source: Where the references come from: the SGD release as a directory or an archive, or
-            "sample"; None for `$SGDX_SOURCE` and, where that is unset, what `sgdx_dataset prepare`
-            was given.
-        references: Instead of a source, a folder of `VARIANT.parquet`, as `python -m sgdx_dataset
-            frames` writes them.
-        split: The split that was predicted: "train", "validation" (or "dev") or "test".
+        source: The SGD release, as `sgdx_dataset.open_release` takes it.
+        references: Instead of a source, a folder of `VARIANT.parquet` of `sgdx export frames`.
+        split: "train", "validation" (or "dev") or "test".
         own_variants: Schema variants of the user's own, as paths by name.
         dialogues: A file with the ids of the dialogues to score; None for those that the files say
             they are of, or all where they do not say.
         services: The original names of the services to score; none for all.
         rules: How frames are scored.
-        output: The scores.json to write; the scores of every frame stand beside it, in
-            items.parquet.
+        output: The scores.json to write, with items.parquet beside it.
         verbose: Whether to print the tables and warnings that the command prints.
 
     Returns:
@@ -133,22 +129,6 @@ def score_files(
     Raises:
         ScoreError, sgdx_dataset.SgdxError: A file or an argument cannot be used; the message names
             it, what was found and what was expected. Nothing has been written then.
-
-    Examples:
-
-        >>> import json, tempfile
-        >>> from pathlib import Path
-        >>> from sgdx_dataset import frame_tables, open_release
-        >>> from sgdx_metric import score_files
-        >>> keys = ["frame_id", "variant", "active_intent", "requested_slots", "slot_values"]
-        >>> true_states = frame_tables(open_release("sample"), "test", "v1", keys).to_pylist()
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> characters = (folder / "v1.jsonl").write_text("\\n".join(map(json.dumps, true_states)))
-        >>> scores = score_files(folder, source="sample", output=folder / "scores.json")
-        >>> scores["jga_v1"]
-        1.0
-        >>> len(scores.figures) == len(json.loads((folder / "scores.json").read_text())["figures"])
-        True
     """
     # Not at the top: `evaluate.load` copies this file without the room `sgdx_eval`.
     from sgdx_eval.score import score as score_task

@@ -186,20 +186,7 @@ def few(
     random = np.random.default_rng(SEED)
     has = has[np.lexsort(runs[0].totals[:, has])]  # so that the order of dialogues does not matter
     sides = [side for side in (runs, others) if side]
-    # The clusters that each statistic reads, and of some draws at a time, as memory is slow.
-    read = [
-        [np.unique(np.concatenate([run.places[place] for place in places])) for run in side]
-        for side in sides
-    ]
-    own = [[run.totals[np.ix_(of, has)] for run, of in zip(*both)] for both in zip(sides, read)]
-    sums = [[np.zeros((len(run.totals), _WEIGHTINGS)) for run in side] for side in sides]
-    other = np.empty(_WEIGHTINGS)
-    for draws in _parts(_WEIGHTINGS, len(has)):
-        weights = random.standard_exponential((draws.stop - draws.start, len(has) + 1))
-        other[draws] = weights[:, -1]
-        for of_side, columns, totals in zip(sums, read, own):
-            for of_run, of, total in zip(of_side, columns, totals):
-                of_run[of, draws] = total @ weights[:, :-1].T
+    sums, other = _random_sums(sides, places, has, random)
     averages = [[run.totals[:, has].mean(axis=1) for run in side] for side in sides]
     counts = [np.full((_WEIGHTINGS, len(side)), 1 / len(side)) for side in sides]
     if others:
@@ -231,6 +218,28 @@ def few(
         ends = (float(np.quantile(least, ends[0])), float(np.quantile(largest, ends[1])))
     low, high = (np.quantile(end, q, axis=1) for end, q in zip(drawn, ends))
     return [None if np.isnan(both).any() else both.tolist() for both in np.stack([low, high], 1)]
+
+
+def _random_sums(
+    sides: Sequence[Sequence[Sample]],
+    places: Sequence[int],
+    has: Ints,
+    random: np.random.Generator,
+) -> tuple[list[list[Floats]], Floats]:
+    """The sums that statistics read under random weights of the clusters, of each side's runs.
+
+    They are [columns, draws]; beside them is the weight of one more cluster [draws].
+    """
+    sums = [[np.zeros((len(run.totals), _WEIGHTINGS)) for run in side] for side in sides]
+    other = np.empty(_WEIGHTINGS)
+    for draws in _parts(_WEIGHTINGS, len(has)):
+        weights = random.standard_exponential((draws.stop - draws.start, len(has) + 1))
+        other[draws] = weights[:, -1]
+        for side, of_side in zip(sides, sums):
+            for run, of_run in zip(side, of_side):
+                read = np.unique(np.concatenate([run.places[place] for place in places]))
+                of_run[read, draws] = run.totals[np.ix_(read, has)] @ weights[:, :-1].T
+    return sums, other
 
 
 def _farthest(sides: Sequence[Sequence[Sample]], place: int, has: Ints) -> float:
