@@ -99,8 +99,7 @@ def ask(
             if server.prices:
                 _print_cost_before(plan, answers, server.prices)
             run = Run(plan, answers, asked.ask, sending, server.prices, advance)
-            for _ in _rounds(rounds, answers):
-                asyncio.run(run.ask_all())
+            asyncio.run(run.ask_all(rounds))
             run.counts["retried"] = asked.http.requests - run.counts["requests"]
             said = run.summary()
     print(f"sent: {said}", file=sys.stderr)
@@ -216,8 +215,12 @@ class Run:
     read: int = 0  # answers, those of earlier runs included
     unread: int = 0  # of those
 
-    async def ask_all(self) -> None:
+    async def ask_all(self, rounds: int = 1) -> None:
         """Send every request that has no answer yet, and keep the answers."""
+        for _ in _rounds(rounds, self.answers):  # in one loop, as connections are of one
+            await self._ask_round()
+
+    async def _ask_round(self) -> None:
         requests = unanswered(
             self.plan, self.answers, self.counts, self.advance, self._see, self.earlier
         )

@@ -2,8 +2,8 @@
 
 A line is ``{"id": CASE, "variant": VARIANT, "calls": [{"name", "arguments"}]}``, in the variant's
 names; ``calls`` is ``[]`` where none was made. ``repeat`` counts runs from 1 where a case was asked
-several times. ``unread`` is true where an answer could not be read, and ``said`` is how it
-begins. The first line may be a header.
+several times; ``before`` has the calls of earlier steps. ``unread`` is true where an answer could
+not be read, and ``said`` is how it begins. The first line may be a header.
 """
 
 from __future__ import annotations

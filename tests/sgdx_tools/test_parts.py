@@ -14,6 +14,7 @@ from sgdx_tools.data import Json, Tool
 from sgdx_tools.rewording import without_variants
 from sgdx_tools.steps import made_of
 
+from ..sgdx_llm.server import StandIn, call_completion, serving
 from .conftest import Capture, command, objects, read_lines, user, write_lines
 from .test_report import data_of
 
@@ -235,3 +236,35 @@ def test_a_value_is_made_of_any_schema_without_an_end() -> None:
         (True, None),
     ]:
         assert made_of(schema, schema) == value
+
+
+@pytest.mark.parametrize("limit, asked", [(None, 4), (3, 3)])
+def test_a_server_is_asked_step_after_step_within_one_limit(
+    limit: int | None, asked: int, commits: Path
+) -> None:
+    """Of two cases one stages first, three steps in all; the other commits at once."""
+    write_lines(Path("cases.jsonl"), [
+        {"id": said, "messages": [user(said)], "steps": 3,
+         "expect": [{"name": "commit", "arguments": {"message": "fix"}}]}
+        for said in ("stage", "now")
+    ])  # fmt: skip
+
+    def answer(body: Json) -> Json:
+        results = [m["content"] for m in body["messages"] if m["role"] == "tool"]
+        calls = (
+            ["look", "stage"][len(results) :] if body["messages"][0]["content"] == "stage" else []
+        )
+        arguments: Json = {"look": {}, "stage": {"files": ["a.py"]}, "commit": {"message": "fix"}}
+        assert results == ['{"changed": ["a.py"]}', "Done."][: len(results)]
+        name = (calls or ["commit"])[0]
+        return call_completion(name, json.dumps(arguments[name]))
+
+    with serving(StandIn(answer=answer)) as server:
+        model = f'{{model: m, base_url: "{server.url}"' + (
+            f", max_requests: {limit}}}" if limit else "}"
+        )
+        Path("sgdx.yaml").write_text(f"tools: tools.json\nmodels: [{model}]\n")
+        status = command("test")
+    assert len(server.bodies) == asked and status == (0 if limit is None else 2)
+    if limit is None:
+        assert read_result(Path("sgdx-run/runs/m")).result["right_orig"] == 1
