@@ -122,6 +122,13 @@ def _tell_left_out(plan: ToolPlan) -> None:
 _Step = tuple[Request, Json, Prediction, Counter[str]]
 
 
+def check_cases(project: Project) -> None:
+    """Refuse a project in which there is nothing to ask."""
+    if not project.cases:
+        some = f"'sgdx tools cases {project.path} --generate 5' has a model write some"
+        raise SgdxError(f"{project.path}: found no cases, expected {project.cases_file}; {some}")
+
+
 class ToolPlan:
     """What is asked of a model or a program: every case under every variant, and again if repeated.
 
@@ -140,8 +147,7 @@ class ToolPlan:
         self.host = f"{PROGRAM}{program}" if program else host
         # The variants to ask under, and the tools under each.
         self.names = list(dict.fromkeys(asked.variant or project.variants))
-        if not project.cases:
-            raise SgdxError(f"{project.path}: found no cases, expected {project.cases_file}")
+        check_cases(project)
         if unknown := [name for name in self.names if name not in project.variants]:
             known_names = ", ".join(project.variants)
             raise SgdxError(f"--variant {unknown[0]}: expected one of {known_names}")

@@ -59,7 +59,9 @@ def init(
     given = _pairs("--env", env), _pairs("--header", header)
     path, count = beginning.init(source, output, model, base_url, *given)
     print(path)
-    print(f"note: tools found: {count}; now write {path.parent / 'cases.jsonl'}", file=sys.stderr)
+    cases = path.parent / "cases.jsonl"
+    some = f"sgdx tools cases {path} --generate 5"
+    print(f"note: tools found: {count}; now write {cases}, or begin with {some}", file=sys.stderr)
     print(f"next: sgdx tools test {path}", file=sys.stderr)
 
 

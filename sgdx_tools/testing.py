@@ -23,19 +23,19 @@ from sgdx_dataset.io.secrets import addresses_in, origin
 from sgdx_eval.result import write_result
 from sgdx_llm.answer_file import keep_answers
 
-from .asking import ask_cases
+from .asking import ask_cases, check_cases
 from .data import Project
 from .folder import CASES, with_variants
 from .importing import kind_of
 from .keys import FILE, KeysFile, Model, run_of, with_defaults
 from .predictions import ANSWERS, read_predictions
-from .project import import_tools, load, load_tools, reworded
+from .project import import_tools, load, load_tools, lock_of, reworded
 from .report import write_report
 from .rewording import control_variants
 from .scoring import Scored, score_files
 from .summary import JUNIT_MARK, SUMMARY_MARK, Result, junit_xml, summary_text
 from .tables import headline
-from .verdict import Verdict, cannot_tell, judge, judge_search, power, status_of
+from .verdict import End, Verdict, cannot_tell, judge, judge_search, power, status_of
 from .versions import is_same, variant_between
 
 
@@ -120,11 +120,15 @@ def _results(
     options = [file.options("models", i) for i in range(len(names))]
 
     project = load_tools(file, locked)
+    check_cases(project)  # before words are paid for
     is_compared = is_compared or locked
     made = _compared(project, file, KeysFile(path), locked) if is_compared else reworded(project)
     if not isinstance(made, Project):
         why = made or "the run did not end: the model that rewords has not answered everything"
         return [Result(name, None, cannot_tell(why)) for name in names]
+    if locked and not any(v.tools or v.version for v in made.variants.values()):
+        why = f"nothing has drifted since {lock_of(path)}"
+        return [Result(name, None, Verdict(End.PASSED, why, loss=0.0)) for name in names]
     project = made.first(limit)
     if gate.max_drop is not None:
         print(f"note: {power(project, gate.max_drop)}", file=sys.stderr)

@@ -194,7 +194,8 @@ def _answer(server: str, shown: str, access: Access) -> tuple[dict[str, str], li
             refused = refused if type(fault).__name__ == "MCPError" else []
             kind = f"status {refused[-1]}: " if refused else kind
             text = f"{kind}{' '.join(take_out(text).split())[:300]}"
-            text += _KEY if refused[-1:] in ([401], [403]) else _hint(server)
+            has_hint = _is_address(server) or "closed" in text
+            text += _KEY if refused[-1:] in ([401], [403]) else _hint(server) if has_hint else ""
             if last := _last_line(cast(TextIO, said)):
                 text += f"; it said: {last}"
             raise SgdxError(f"{shown}: {text}") from None
@@ -207,8 +208,10 @@ def _answer(server: str, shown: str, access: Access) -> tuple[dict[str, str], li
 
 
 def _hint(server: str) -> str:
-    """What may be wrong with an address that did not answer."""
-    path = urlsplit(server).path.rstrip("/") if _is_address(server) else "/mcp"
+    """What may be wrong with a server that did not answer."""
+    if not _is_address(server):
+        return "; it gets no variables but those of env, as --env 'TOKEN=${TOKEN}' gives them"
+    path = urlsplit(server).path.rstrip("/")
     if path.endswith("/sse"):
         return "; SSE, the older transport, is not spoken: try /mcp in place of /sse"
     return "" if path.endswith("/mcp") else "; most servers listen at an address that ends in /mcp"

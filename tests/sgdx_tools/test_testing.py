@@ -511,12 +511,20 @@ def test_what_drifted_since_a_lock_is_said_and_measured(
     lines = [{"id": f"{i}", "messages": [user(f"{i}?")], **time} for i in range(40)]
     write_lines(project / "cases.jsonl", lines)
     assert command("lock") == 2 and "SOME" in capsys.readouterr().err
+    write_lines(project / "cases.jsonl", [])
     monkeypatch.setenv("SOME", "x")
+    assert command("test") == 2 and "cases sgdx.yaml --generate" in capsys.readouterr().err
+    write_lines(project / "cases.jsonl", lines)
+    Path("by_sdk.py").write_text("import os; os.environ['LACKING']")
+    assert command("lock") == 2
+    assert "'LACKING'" in (said := capsys.readouterr().err) and "--env" in said
+    Path("by_sdk.py").write_text(BY_SDK)
     assert command("test", "--locked") == 2 and "sgdx.lock" in capsys.readouterr().err
     assert command("lock") == 0 and "2 tools" in capsys.readouterr().out
     locked = json.loads(Path("sgdx.lock").read_text())
     assert [tool["name"] for tool in locked["locked_tools"]] == ["book_table", "now"]
     assert command("test", "--locked") == 0 and "passed" in capsys.readouterr().out
+    assert not list(Path("sgdx-run").rglob("answers.jsonl"))  # nothing is asked
     Path("by_sdk.py").write_text(BY_SDK.replace("def now()", "def hour()"))
     assert command("test", "--locked") == 1
     out, err = capsys.readouterr()
