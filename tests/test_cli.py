@@ -116,29 +116,6 @@ def test_the_other_spellings_forward(
     assert capsys.readouterr().out.startswith(f"Usage: sgdx {DOORS[door]}")
 
 
-@pytest.mark.parametrize(
-    ("line", "fact"),
-    [
-        ("scoer", "score"),
-        ("stats --sorce sample", "--source"),
-        ("subset --split test --count two --output x", "two"),
-        ("export frames --split tset --output x", "tset"),
-        ("export frames --output x", "--split"),
-        ("prepare --variant v9", "v9"),
-        ("prepare --variant original=x", "original"),
-        ("ask predict --estimate --split tset --model m", "tset"),
-        ("tools run folder --command x", "--output"),
-        ("evaluate --tracker lexical --split tset --output x", "tset"),
-        ("score --predictions x --format 2", "--format"),
-    ],
-)
-def test_a_mistake_is_one_line(line: str, fact: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(line.split()) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("sgdx: error: ") and fact in said.err and said.err.count("\n") == 1
-
-
 @pytest.mark.parametrize("words", [("-m", "sgdx_metric"), ("-m", "sgdx_space"), ("-m", "sgdx_cli")])
 def test_packages_of_ones_own_hide_none_of_ours(words: tuple[str, ...], tmp_path: Path) -> None:
     """Many repositories have a package ``baselines``, here or on PYTHONPATH."""

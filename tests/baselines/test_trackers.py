@@ -29,8 +29,6 @@ from sgdx_dataset.tracker_inputs import training_columns
 
 from .conftest import (
     RECIPES,
-    SUBMODEL,
-    Refuse,
     change_the_data,
     command,
     kill_at,
@@ -312,44 +310,3 @@ def test_a_stopped_prediction_goes_on_where_the_data_are_the_same(
         files = [place / "original.jsonl" for place in (out, new)]
         assert files[0].read_bytes() == files[1].read_bytes()
         assert not (out / "chunks").exists()
-
-
-def of_parts(**changes: Any) -> dict[str, Any]:
-    return {"parts": dict.fromkeys(PARTS, SUBMODEL | changes)}
-
-
-@pytest.mark.parametrize(
-    ("tracker", "settings", "named"),
-    [
-        ("onepass", {"static_shapes": True}, "static_shapes"),
-        ("onepass", {"drop_names": 0.6, "drop_descriptions": 0.6}, "drop_names"),
-        ("onepass", {"max_tokens": 1024}, "max_tokens: 1024"),
-        ("sgd_baseline", {"static_shapes": True}, "static_shapes"),
-        ("sgd_baseline", {"max_turn": 8}, "max_turn"),
-        ("sgd_baseline", {"max_turn": 4096}, "max_turn"),
-        ("sgd_baseline", {"model": "nowhere"}, "nowhere: "),
-        ("sgd_baseline", {"formats": "t5"}, "formats"),
-        ("sgp_dst", {"augment": {"schemas": "oracle"}}, "--oracle"),
-        ("sgp_dst", of_parts(epochs=0), "epochs"),
-        ("sgp_dst", {"parts": {"intent": SUBMODEL}}, ": parts"),
-        ("sgp_dst", {"model": "/nowhere/bert"}, "/nowhere/bert: "),
-        ("sgp_dst", of_parts(max_tokens=12), "max_tokens: 12 "),
-        ("sgp_dst", of_parts(max_tokens=1024), "max_tokens: 1024"),
-        ("t5dst", {"augment": {"schemas": "oracle"}}, "augment: oracle "),
-        ("t5dst", {"augment": {"schemas": "paraphrases"}}, "augment: paraphrases: "),
-        ("t5dst", {"model": "./no/such"}, "./no/such: "),
-        ("t5dst", {"accumulation": 3}, "batch_size: 8 "),
-        ("t5dst", {"max_input": 20}, "max_input: 20 "),
-        ("t5dst", {"tracker": "t7"}, "'t7'"),
-        ("t5dst", {"tracker": "lexical"}, "'lexical'"),
-        ("t2g2", {"input": "t2g2"}, "templates: "),
-        ("t2g2", {"templates": "x"}, "templates: "),
-        ("t2g2", {"input": "gold"}, ": input"),
-    ],
-)
-def test_a_recipe_at_fault(
-    tracker: str, settings: dict[str, Any], named: str, refuse: Refuse, tmp_path: Path
-) -> None:
-    recipe = write_recipe(tmp_path / "r.yaml", tracker, **settings)
-    assert named in refuse(train, "--recipe", recipe, "--output", tmp_path / "run")
-    assert not (tmp_path / "run" / "run.json").exists()

@@ -90,18 +90,14 @@ def test_an_oracle_and_a_model_that_starts_from_it_say_so_everywhere(
 
 
 @pytest.mark.parametrize(
-    ("settings", "words", "named"),
+    ("settings", "named"),
     [
-        ({}, ("--augment", "paraphrases"), "augment: paraphrases: "),
-        ({}, ("--task", "copy"), "--task copy: "),
-        ({}, ("--resume",), "run.json"),
-        ({}, ("--seed", "-1"), "--seed"),
-        ({"log_with": ["trackio"]}, (), "log_with: trackio "),
-        ({"model": "{pickled}"}, (), "safetensors"),
+        ({"log_with": ["trackio"]}, "log_with: trackio "),
+        ({"model": "{pickled}"}, "safetensors"),
     ],
 )
 def test_what_cannot_be_trained(
-    settings: dict[str, Any], words: tuple[str, ...], named: str, refuse: Refuse, recipe: Recipe,
+    settings: dict[str, Any], named: str, refuse: Refuse, recipe: Recipe,
     tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # of trackio
@@ -110,40 +106,15 @@ def test_what_cannot_be_trained(
         weights = tmp_path / "model" / "model.safetensors"
         weights.rename(weights.with_name("pytorch_model.bin"))
         settings = {"model": str(tmp_path / "model")}
-    assert named in refuse(train, *recipe(**settings), *words)
+    assert named in refuse(train, *recipe(**settings))
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ("learning_rat=1", "learning_rat: no such setting, did you mean learning_rate?"),
-        ("augment.ratios=1", "--set augment.ratios=1: augment.ratios: no such setting"),
-        ("xyz=1", "expected one of tracker, model, "),
-        ("steps.most=1", "steps is 12"),
-        ("steps", "KEY=VALUE"),
-        ("steps=many", "--set steps=many: steps: Expected `int"),
-        (
-            "optimizer=sgd",
-            "--set optimizer=sgd: optimizer: invalid enum value 'sgd', expected one of ada",
-        ),
-        ("also.share=0.5", "--set also.share=0.5: also lacks source"),
-        (
-            "also={source: many, share: 0.5, variants: []}",
-            "also.variants: Expected `array` of length >= 1",
-        ),
-        (
-            "tracker=onepas",
-            "--set tracker=onepas: tracker 'onepas' is unknown, did you mean onepass?",
-        ),
-    ],
-)
-def test_changes_of_a_recipe_that_it_has_not(
-    change: str, named: str, refuse: Refuse, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+def test_a_fault_of_a_recipe_is_told_before_torch_is_imported(
+    refuse: Refuse, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are told before torch is imported."""
     monkeypatch.setitem(sys.modules, "baselines.loop", None)
-    assert named in refuse(train, *recipe(), "--set", change)
+    assert "steps is 12" in refuse(train, *recipe(), "--set", "steps.most=1")
 
 
 def test_changes_of_a_recipe_and_of_the_launcher_are_recorded(

@@ -36,47 +36,6 @@ WRITING = {
 }
 
 
-TRANSLATE = "reword backtranslate --output x --forward-command false"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ("export frames --output x", "frames: found no --split"),
-        ("export --output x", "--variant: found none"),
-        ("prepare --source /no/such", "/no/such: "),
-        (
-            "prepare --source sample --variant v9",
-            "--variant v9: expected one of original, v1, ",
-        ),
-        ("export frames --split tset --output x", 'Invalid value "tset" for --split'),
-        ("export frames --split test --variant w --output x", "--variant w: "),
-        ("subset --split test --count 0 --output x", "--count: found 0, expected 1 or more"),
-        ("subset --split test --count 37 --output x", "--count: found 37, expected at most 36"),
-        ("subset --split test --count 2 --seed -1 --output x", "--seed: found -1, expected 0"),
-        ("show 9_99999", "sample: test, validation, train: found no dialogue '9_99999'"),
-        ("show --schema Nothing_1", "sample: has no service Nothing_1, expected one of Bikes_1"),
-        ("show 1_00000 --schema Vets_1", "--schema: "),
-        ("show --all --variant v1", "--all: found --variant"),
-        ("export --variant v1 --output x --dialogues ids", "--dialogues: found no --split"),
-        ("export frames --split test --output x --dialogues ids", "ids: 1 of 2 dialogues"),
-        ("prepare --variant a=x --variant a=y", "--variant a=y: found a twice"),
-        ("reword backtranslate --output x --forward a --backward-command b --backward c", "--back"),
-        (f"{TRANSLATE} --backward-command cat --batch-size 0", "--batch-size: "),
-        (f"{TRANSLATE} --backward-command cat --sample", "--sample: "),
-        ("reword corrupt --output x --variants 0", "--variants 0: expected "),
-    ],
-)
-def test_one_line_per_fault(run: Run, tmp_path: Path, arguments: str, named: str) -> None:
-    (tmp_path / "ids").write_text('["1_00000", "9_99999"]')
-    done = run("sgdx_dataset", *arguments.split())
-    assert (done.returncode, done.stdout) == (2, "")
-    pattern = re.escape(f"sgdx: error: {named}").replace(r"\.\*", ".*")
-    assert re.match(pattern, done.stderr), done.stderr
-    assert done.stderr.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["ids"]
-
-
 @pytest.mark.parametrize("command", WRITING)
 def test_a_place_that_cannot_be_written_and_a_source_that_has_nothing(
     run: Run, mini: Path, tmp_path: Path, command: str

@@ -84,26 +84,6 @@ def test_rules_stand_in_the_signature(tmp_path: Path, command: Run, gold: Gold) 
     assert msgspec.convert(scores, Result)["jga_v1"] == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "fact"),
-    [
-        ("--predictions p.jsonl", "p.jsonl"),
-        ("--predictions v1=. --predictions v1=q", "'v1'"),
-        ("--predictions v1=nowhere", "nowhere"),
-        ("--predictions v1=p --split all", '"all"'),
-        ("", "--predictions"),
-        ("--predictions v1=p --variant mine", "--variant mine"),
-        ("--predictions v1=p --variant mine=a --variant mine=b", "mine=b"),
-        ("--predictions v1=p --references f", "--references f"),
-        ("--predictions v1=p --output .", "--output ."),
-        ("--predictions v1=p --unheard-of", "--unheard-of"),
-    ],
-)
-def test_bad_arguments(tmp_path: Path, command: Run, words: str, fact: str) -> None:
-    (tmp_path / "p").touch()
-    assert fact in refused(tmp_path, command, "score", "--source=sample", *words.split())
-
-
 def test_scoring_a_release_does_not_wait_for_datasets_pandas_or_torch(
     tmp_path: Path, gold: Gold
 ) -> None:

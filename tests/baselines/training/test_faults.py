@@ -156,34 +156,11 @@ LAUGHS = "a: &a [x]\n" + "".join(f"{b}: &{b} [{9 * f'*{a},'}]\n" for a, b in pai
 
 
 @pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ("seed: 1\nseed: 2\n", "'seed'"),
-        (LAUGHS, "values"),
-        ("- 1", ""),
-        ("model: [", ""),
-        ("[" * 100_000 + "]" * 100_000, ""),
-        ("a: &a [*a]\n", ""),
-        ("!!python/object/apply:os.system ['touch ran']\n", ""),
-        ({"tracker": 5}, "tracker is 5"),
-        ({"modle": "tiny"}, ": modle: "),
-        ({"weight_decay": float("inf")}, ": weight_decay: "),
-        ({"steps": 10**23}, ": steps: "),
-        ({"steps": 0}, ": steps: "),
-        ({"learning_rate": float("nan")}, ": learning_rate: "),
-        ({"precision": "fp8"}, ": precision: "),
-        ({"format": "t6"}, "t6"),
-        ({"augment": {"schemas": "x", "seed": -1}}, ": augment.seed: "),
-    ],
+    ("text", "named"), [(LAUGHS, "values"), ("[" * 100_000 + "]" * 100_000, "")]
 )
-def test_recipes_that_attack_or_are_at_fault(
-    changes: str | dict[str, Any], named: str, tmp_path: Path, refuse: Refuse
-) -> None:
+def test_recipes_that_attack(text: str, named: str, tmp_path: Path, refuse: Refuse) -> None:
     recipe = tmp_path / "r.yaml"
-    if isinstance(changes, str):
-        recipe.write_text(changes)
-    else:
-        write_recipe(recipe, **changes)
+    recipe.write_text(text)
     message = refuse(train, "--recipe", recipe, "--output", tmp_path / "run")
     assert message.startswith(str(recipe)) and named in message
     assert [path.name for path in tmp_path.iterdir()] == ["r.yaml"]
