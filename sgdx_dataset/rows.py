@@ -187,9 +187,9 @@ def frame_rows(
     for index, turn in enumerate(turns):
         for frame in turn["frames"]:
             for action in frame["actions"]:
-                said, meant = action["values"], action["canonical_values"]
-                if said != meant and len(said) == len(meant):
-                    for value, canonical in zip(said, meant):
+                values, meant = action["values"], action["canonical_values"]
+                if values != meant and len(values) == len(meant):
+                    for value, canonical in zip(values, meant):
                         if value != canonical:
                             canonical_of.setdefault(value, {})[canonical] = None
         for frame in turn["frames"] if turn["speaker"] == "USER" else ():
