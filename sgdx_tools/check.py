@@ -40,7 +40,7 @@ RULES = {
     "no_words": "A tool has no description.",
 }
 # Those that cost a model nothing that could be told, by docs/check.md, and can be right.
-OFF = frozenset({"other_type", "optional", "other_range", "other_default"})
+OFF = frozenset({"other_type", "other_values", "other_range", "other_default", "optional"})
 
 
 class Finding(NamedTuple):

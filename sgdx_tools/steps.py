@@ -137,7 +137,8 @@ def came_first(
         for case, outcome in zip(project.cases, of_variant):
             ids = worded[name].ids(case)
             first = {ids.get(call["name"], call["name"]) for call in outcome.first}
-            for tool in {call.name for call in case.expect or ()}:
+            called = {ids.get(call["name"]) for call in outcome.made}
+            for tool in called & {call.name for call in case.expect or ()}:
                 texts = [element.description for element in project.tools[tool].elements.values()]
                 texts += [str(message.get("content")) for message in case.messages]
                 for other in first - {tool}:
