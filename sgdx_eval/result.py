@@ -34,7 +34,7 @@ from .predictions import Header
 from .tasks import TASKS
 
 # Parts of a signature that belong to the system. They may differ where two systems are compared.
-SYSTEM_PARTS = ("system-acts", "oracle", "predictions", "version")
+SYSTEM_PARTS = ("system-acts", "oracle", "predictions", "ranker", "version")
 # This says only whether there are further figures.
 _OF_OUTPUT = ("canonical",)
 # What a signature without one of these parts means.

@@ -348,12 +348,13 @@ def difference_line(compared: Comparison) -> str:
     metric = main_metric(compared)
     names = dict.fromkeys(v for f in compared.figures for v in f.variants)
     others = reworded_variants(names, compared.task) or list(names)
-    figure = next(
-        f
+    means = {
+        tuple(f.variants): f
         for f in compared.figures
         if (f.metric, f.figure, f.group) == (metric.name, "mean", ALL)
-        and (f.variants == others or (len(others) > 1 and f.variants == others[:1]))
-    )
+    }
+    # Without the original there may be no mean over all.
+    figure = means.get(tuple(others)) or means[others[0],]
     metrics = {m.name: m for m in TASKS[compared.task].metrics}
     name = title(figure, metrics, compared.task)
     first, second = compared.names

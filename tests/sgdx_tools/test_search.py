@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sgdx_cli import main as sgdx
 from sgdx_dataset import SgdxError
 from sgdx_eval.result import read_result
 from sgdx_eval.tasks.tools import RANK
@@ -279,7 +280,7 @@ def test_a_program_ranks_and_an_exact_name_is_first(
     monkeypatch.chdir(tmp_path)
     cases = [case(f"{i}", "Start some music", "play_song", said_before="hi") for i in range(40)]
     cases += [case("name", " GET_weather\n", "get_weather"), case("none", "rain?", "stop_song")]
-    write_project(tmp_path / "tools", TOOLS, cases, variants=[SAME])
+    write_project(tmp_path / "tools", TOOLS, cases, variants=[SAME, WORDS])
     Path("mine.py").write_text(RANKER)
     line = f"{sys.executable} mine.py"
     rank, name = ranker_of(line)
@@ -293,7 +294,12 @@ def test_a_program_ranks_and_an_exact_name_is_first(
     )
     Path("v.json").write_text('{"play_song": {"description": "Begin a tune"}}')
     assert command("search") == 1 and "failed" in capsys.readouterr().out
-    assert command("search", "--ranker", "bm25:english") in (0, 1)
+    for name in ("bm25", "bm25:english"):
+        assert command("search", "tools", "--ranker", name, "--output", f"{name[4:]}x.json") == 0
+    capsys.readouterr()
+    assert sgdx(["compare", "x.json", ":englishx.json"]) == 0  # by the mean over all other words
+    out = capsys.readouterr().out
+    assert out.startswith("By recall@5_reworded ") and "ranker:bm25-lucene/bm25-lucene-eng" in out
     for text, fact in (
         ("print('[0]')", "42 queries"),
         ("import sys; sys.exit('no index')", "no index"),
