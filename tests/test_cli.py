@@ -129,51 +129,22 @@ def test_packages_of_ones_own_hide_none_of_ours(words: tuple[str, ...], tmp_path
     assert (done.returncode, done.stderr) == (0, "") and "usage" in done.stdout.lower()
 
 
-NO_ADDRESSES = (
-    *("http://[", "http://h:99999/v1", "http://h:0/v1", "http://h:secret/v1", "http://a b/v1"),
-    *("ftp://h/v1", "http://", "h:1", "//h", "http://\u2100.com/", "http://h\n/v1"),
-)
-
-
 @pytest.mark.posix
-def test_a_value_that_cannot_be_used_is_named_by_its_option(
+def test_a_link_to_itself_is_named_by_its_option(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Links to themselves, NUL, nothing, no UTF-8; addresses that are none; numbers without end."""
-    ask = ["tools", "run", "p", "--output", "o", "--model", "m"]
-    reword = ["reword", "backtranslate", "--output", "o.json", "--forward-command", "cat"]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "loop").symlink_to("loop")
     for words, parts in (
         (["stats", "--source", "loop"], ["--source", "loop"]),
         (["stats", "--source=loop/x"], ["--source", "loop/x"]),
-        (["stats", "--source", "a\0b"], ["--source", "NUL"]),
         (["score", "--predictions", "p", "--variant", "a=loop"], ["--variant", "loop"]),
         (["compare", "loop", "x"], ["loop"]),
-        (["train", "--recipe", "a\0b"], ["--recipe", "NUL"]),
-        (["stats", "--source", "\udcff"], ["--source", "UTF-8"]),
-        (["stats", "--json="], ["--json", "empty"]),
-        (["compare", "", "x"], ["empty"]),
         (["demo", "--output", "loop/.."], ["--output", "loop"]),
-        *(([*ask, "--base-url", address], ["--base-url"]) for address in NO_ADDRESSES),
-        *(
-            (["tools", "check", address], ["MCP server"])
-            for address in NO_ADDRESSES
-            if "://" in address
-        ),
-        ([*ask, "--command", "'a"], ["--command", "quotation"]),
-        ([*ask, "--repeats", "9" * 20], ["--repeats", "100"]),
-        ([*reword, "--backward-command", " "], ["--backward-command"]),
-        ([*reword, "--backward-command", "cat", "--batch-size", "0"], ["--batch-size", "1"]),
-        (
-            ["reword", "corrupt", "--source", "sample", "--output", "o", "--variants", "9" * 20],
-            ["--variants", "1000"],
-        ),
     ):
         assert main(words) == 2
         error = capsys.readouterr().err
         assert error.count("\n") == 1 and all(part in error for part in parts), error
-        assert "secret" not in error
 
 
 @pytest.mark.parametrize(

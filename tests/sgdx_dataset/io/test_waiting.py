@@ -59,19 +59,19 @@ def begun(code: str, *arguments: object) -> subprocess.Popen[str]:
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize(("code", "parts"), [(STUCK, ["the other half"]), (LOCKED, ["a.lock"])])
-def test_who_waits_says_for_what_and_one_signal_ends_it(
-    code: str, parts: list[str], number: signal.Signals, tmp_path: Path
-) -> None:
+def test_who_waits_says_for_what_and_one_signal_ends_it(tmp_path: Path) -> None:
+    """Four processes that wait beside each other."""
+    waiting = []
     with FileLock(tmp_path / "a.lock"):
-        process = begun(code, tmp_path / "a.lock")
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        assert all(part in line for part in parts)
-        process.send_signal(number)
-        _, rest = process.communicate(timeout=60)
-    assert (process.returncode, len(rest.splitlines())) == (128 + number, 1)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            for code, part in ((STUCK, "the other half"), (LOCKED, "a.lock")):
+                waiting.append((begun(code, tmp_path / "a.lock"), part, number))
+        for process, part, number in waiting:
+            assert process.stderr is not None and part in process.stderr.readline()
+            process.send_signal(number)
+        for process, _, number in waiting:
+            _, rest = process.communicate(timeout=60)
+            assert (process.returncode, len(rest.splitlines())) == (128 + number, 1)
 
 
 @pytest.mark.posix
