@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sgdx_dataset import SgdxError
 from sgdx_eval.predictions import (
     Header,
     finished_names,
@@ -91,7 +90,6 @@ IDS = ["1_00000/0/Hotels_1", "1_00000/2/Banks_2", "1_00000/2/Hotels_1"]
 REFERENCES = reference_table(
     *(reference(frame_id=frame_id, service=f"{frame_id.split('/')[-1]}1") for frame_id in IDS)
 )
-TEXT = dialogue(FIRST)
 
 
 @pytest.mark.parametrize(
@@ -113,22 +111,6 @@ def test_directory_gives_the_rows_of_jsonl(tmp_path: Path, turns: tuple[Row, ...
     assert rows == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "fact"),
-    [
-        (TEXT[:-30], ""),
-        ('{"a": 1}', ""),
-        ('[{"turns": []}]', "dialogue_id"),
-        (dialogue(turn("SYSTEM"), turn("USER", {"service": "Hotels_11"})), r"00: .*turns\[1\]"),
-        (dialogue(turn("USER", frame("Hotels_11", {"city": []}))), "slot_values"),
-    ],
-)
-def test_a_bad_dialogue_is_named(tmp_path: Path, text: str, fact: str) -> None:
-    written(tmp_path / "dialogues_001.json", text)
-    with pytest.raises(SgdxError, match=f"dialogues_001.json: .*{fact}"):
-        read_predictions(tmp_path, "test", "v1")
-
-
 # ---- which files are meant
 
 
@@ -142,34 +124,6 @@ def test_a_folder_has_the_paths_of_the_known_variants(tmp_path: Path) -> None:
         ("v1", tmp_path / "v1.jsonl"),
         ("mine", tmp_path / "mine"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("files", "arguments", "fact"),
-    [
-        (["v1.jsonl", "v1/x"], ["."], r"v1\.jsonl and v1/"),
-        (["README.md", "v9.jsonl"], ["."], r"VARIANT\.jsonl"),
-        (["dialogues_001.json"], ["."], "VARIANT=[.]"),
-        (["v1.jsonl"], [".", "v1=v1.jsonl"], "predictions [.]"),
-        (["a/v1.jsonl", "b/v1.jsonl"], ["a", "b"], "predictions a"),
-        (["p.jsonl"], ["p.jsonl"], r"p\.jsonl: found a file"),
-        ([], ["nowhere"], "nowhere"),
-        ([], ["v1=nowhere"], "nowhere"),
-        ([], ["=p"], "=p"),
-    ],
-)
-def test_doubtful_folders_are_refused(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    files: list[str],
-    arguments: list[str],
-    fact: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in files:
-        written(Path(name), GOOD)
-    with pytest.raises(SgdxError, match=fact):
-        prediction_paths(arguments, KNOWN)
 
 
 def test_a_file_that_states_another_variant_than_its_name_is_noted(
