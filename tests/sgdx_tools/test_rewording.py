@@ -398,27 +398,3 @@ def test_words_that_a_model_never_finds_stay(finds: bool, tools: Path, capsys: C
         server.answer = model
         assert reword(tools, **words) == 0  # it is asked again
     assert words_of(tools)[0].name == "book_1"
-
-
-@pytest.mark.parametrize(
-    ("wrong", "facts"),
-    [
-        (["--with", "magic:x"], ["--with magic:x"]),
-        (["--with", "backtranslate:one"], ["backtranslate:one"]),
-        (["--with", "pool:x", "--count", "12"], ["--count", "12"]),
-        (["--with", "review:nowhere.tsv"], ["nowhere.tsv"]),
-        ({}, ["pool.json"]),
-        ({"x": {"name": ["y", "z"]}}, ["tool x"]),
-        ({"book": {"parameters": {"x": {"name": ["y"]}}}}, ["tool book", "path x"]),
-        ({"book": {"name": ["a", "a"]}}, ["tool book", "'a'"]),
-        ({"book": {"description": [" "]}}, ["tool book"]),
-    ],
-)
-def test_faults_of_options_and_pools(
-    tools: Path, wrong: Json, facts: list[str], capsys: Capture
-) -> None:
-    assert (compose(tools, wrong, 2) if isinstance(wrong, dict) else reword(tools, *wrong)) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("sgdx: error: ") and error.count("\n") == 1
-    assert all(fact in error for fact in facts), error
-    assert not (tools / "variants" / "v1.json").exists()

@@ -167,9 +167,6 @@ def test_a_digest_is_of_what_a_model_is_shown(
     assert (read_project(folder).digest("v1") == before) == same
 
 
-ROW = {"id": "a", "variant": "v1", "calls": []}
-
-
 @pytest.mark.parametrize(
     ("change", "place"),
     [
@@ -178,27 +175,13 @@ ROW = {"id": "a", "variant": "v1", "calls": []}
         ({"variant": "v9"}, "row 5: .*'v9'"),
         ({"calls": [{"arguments": {}}]}, "row 5: .*`name`"),
         ({"repeat": 2}, "v1: .*missing.* a"),
-        # Files say where: their name and the line.
-        (("v1", [json.dumps(ROW), "{"]), "v1.jsonl:2: "),
-        (("v1", [json.dumps(ROW)]), "v1.jsonl: 3 of 4 .* b"),
-        (
-            ("v1", ['{"id": "d", "variant": "v1", "calls": [], "calls": []}']),
-            "v1.jsonl:1: .*'calls'",
-        ),
-        (("v7", [json.dumps(ROW)]), "v7.jsonl: "),
     ],
 )
-def test_faults_of_rows_and_of_files(folder: Path, tmp_path: Path, change: Any, place: str) -> None:
+def test_faults_of_rows(folder: Path, change: Json, place: str) -> None:
     predictions = rows()
-    if isinstance(change, dict):
-        predictions[4] |= change
-        with pytest.raises(SgdxError, match=f"predictions.*{place}"):
-            score(folder, predictions)
-        return
-    name, lines = change
-    (write_rows(tmp_path / "run", predictions) / f"{name}.jsonl").write_text("\n".join(lines))
-    with pytest.raises(SgdxError, match=place):
-        score(folder, tmp_path / "run")
+    predictions[4] |= change
+    with pytest.raises(SgdxError, match=f"predictions.*{place}"):
+        score(folder, predictions)
 
 
 def test_wrong_tools_are_counted_by_variant(folder: Path) -> None:
