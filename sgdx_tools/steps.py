@@ -138,11 +138,11 @@ def came_first(
             ids = worded[name].ids(case)
             first = {ids.get(call["name"], call["name"]) for call in outcome.first}
             called = {ids.get(call["name"]) for call in outcome.made}
-            for tool in called & {call.name for call in case.expect or ()}:
+            for tool in {call.name for call in case.expect or ()} & called:
                 texts = [element.description for element in project.tools[tool].elements.values()]
                 texts += [str(message.get("content")) for message in case.messages]
                 for other in first - {tool}:
-                    row = {"first": other, "tool": tool, "of": expecting[tool], "said": False}
+                    row: Json = {"first": other, "tool": tool, "of": expecting[tool], "said": False}
                     row = found.setdefault((other, tool), row | {"cases": {}, "right": {}})
                     row["said"] |= any(other in text for text in texts)
                     for key, is_one in (("cases", True), ("right", outcome.is_right)):
