@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from sgdx_metric.result import Result
 from sgdx_tools import score
 from sgdx_tools.data import Json, Project, Source, Tool, ToolWords, Words
 from sgdx_tools.folder import read_project, with_variants
+from sgdx_tools.predictions import predictions_from_rows
 from sgdx_tools.renaming import WordedTools
 from sgdx_tools.review import write_review
 from sgdx_tools.rewording import ElementPool, compose_variants
+from sgdx_tools.scoring import score_files
+from sgdx_tools.tables import print_scores
 from sgdx_tools.versions import variant_between
 
 from ..sgdx_llm.server import StandIn, call_completion, failing, serving
@@ -216,7 +220,7 @@ def test_another_version_of_the_tools_is_a_variant(tools: Path, capsys: Capture)
     assert "people is removed" in "".join(notes) and "guests is added" in "".join(notes)
 
 
-def test_a_pull_request_is_measured_as_it_is() -> None:
+def test_a_pull_request_is_measured_as_it_is(capsys: Capture) -> None:
     """Added tools compete; cases whose tool or argument is gone are lost or left out."""
     version = [*records_of(TOOLS), {"name": "seat", "description": "Book a seat"}]
     book, weather, *_ = version
@@ -235,7 +239,10 @@ def test_a_pull_request_is_measured_as_it_is() -> None:
         right = RIGHT["original"]
         calls = {"original": right, "new": right | {"c": call("forecast", city="Oslo")} | wrong}
         kept = {case.id for case in project.cases}
-        return score(project, [row for row in predictions(calls) if row["id"] in kept])
+        rows = [row for row in predictions(calls) if row["id"] in kept]
+        scored = score_files(project, predictions_from_rows(rows, project))
+        print_scores(scored, False, Console(width=200))
+        return scored.result
 
     scores = measured(b=call("seat"))
     by_variant = {name: f.value for name, f in scores.by_variant("call").items()}
@@ -256,6 +263,7 @@ def test_a_pull_request_is_measured_as_it_is() -> None:
     scores = measured(leaves_out=True)
     assert list(scores.counts["left_out"]) == ["b", "c"] and scores.counts["cases"]["all"] == 2
     assert scores["call_worst"] == 1.0
+    assert "2 cases that cannot be right are left out: b (" in capsys.readouterr().out
     del version[0]
     assert list(measured(leaves_out=True).counts["left_out"]) == ["a", "b", "c"]
 
