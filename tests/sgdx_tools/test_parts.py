@@ -232,7 +232,7 @@ def test_a_value_is_made_of_any_schema_without_an_end() -> None:
         ({"anyOf": [{"type": "integer", "minimum": 3}, {}]}, 3),
         ({"type": ["array", "null"], "items": {"type": "boolean"}}, [True]),
         ({"type": "string", "format": "date"}, "2026-01-15"),
-        ({"properties": 3, "type": 4, "enum": 1}, "text"),
+        ({"properties": 3, "type": 4, "enum": 1, "anyOf": [], "oneOf": 5}, "text"),
         (True, None),
     ]:
         assert made_of(schema, schema) == value
