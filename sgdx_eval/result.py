@@ -34,7 +34,7 @@ from .predictions import Header
 from .tasks import TASKS
 
 # Parts of a signature that belong to the system. They may differ where two systems are compared.
-SYSTEM_PARTS = ("system-acts", "oracle", "predictions", "ranker", "version")
+SYSTEM_PARTS = ("system-acts", "oracle", "predictions", "as-stated", "ranker", "version")
 # This says only whether there are further figures.
 _OF_OUTPUT = ("canonical",)
 # What a signature without one of these parts means.
@@ -45,6 +45,7 @@ _DEFAULT_PARTS = {
     "oracle": "no",
     "system-acts": "unknown",
     "predictions": "of-this-data",
+    "as-stated": "nothing",
 }
 _SIGNATURES = ("sgdx_metric|", "sgsacc_metric|", "sgdx_tools|", "sgdx_tools_search|")
 # The columns of items that are no scores.

@@ -50,7 +50,8 @@ def score(
             of a prediction, `service`, `seen`, `schema_slots` [{`name`, `is_categorical`}], and
             `utterance` where spans are predicted.
         split, release: The names of the split and of the data (a commit), for the signature. A
-            `Dataset` of references knows them, and another name is refused.
+            `Dataset` of references knows them, and another name is refused. Lists and slices do not
+            know them: the signature then says `as-stated`.
         system_acts: Whether the predictions used the system's dialogue acts, for the signature;
             None where that is unknown.
         rules: How frames are scored.
@@ -159,23 +160,31 @@ class Origin(NamedTuple):
     release: str | None = None
     dialogues: int | None = None  # of the whole split
 
-    def stated(self, split: str | None, release: str | None) -> tuple[str | None, str | None]:
-        """The split and the release as a caller states them, or as the rows say it themselves."""
+    def stated(
+        self, split: str | None, release: str | None
+    ) -> tuple[str | None, str | None, list[str]]:
+        """The split and the release, and which of them a caller states and no row confirms."""
         if type(split).__name__ == "NamedSplit":  # what `split` of a `Dataset` is
             split = str(split)
         named = split_name(split) if isinstance(split, str) else None
+        unconfirmed = []
         for name, given, own in (
             ("split", named, self.split),
             ("release", release, self.release),
         ):
             if given and own and given != own:
                 raise ScoreError(f"{name} is {given!r}, but the references are of {own!r}")
-        return split or self.split, release or self.release
+            unconfirmed += [name] if given and not own else []
+        return split or self.split, release or self.release, unconfirmed
 
     def joined(self, more: "Origin") -> "Origin":
-        """What two batches of rows say together."""
-        split, release = self.stated(more.split, more.release)
-        return Origin(split, release, self.dialogues or more.dialogues)
+        """What two batches of rows both say."""
+        self.stated(more.split, more.release)
+        return Origin(
+            self.split if more.split else None,
+            self.release if more.release else None,
+            self.dialogues if more.dialogues else None,
+        )
 
 
 def origin_of(references: Any) -> Origin:

@@ -93,7 +93,7 @@ Examples:
 class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
     """The official metrics of SGD and the schema sensitivity of SGD-X, for `evaluate.load`."""
 
-    _origin = Origin()  # of the references that were added
+    _origin: Origin | None = None  # of the references that were added
 
     def _info(self) -> evaluate.MetricInfo:
         row, gold = (datasets.Features.from_arrow_schema(s) for s in (PREDICTION, REFERENCE_ROW))
@@ -116,7 +116,9 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
             "predictions": rows_table(predictions, Prediction, "predictions"),
             "references": rows_table(references, Reference, "references"),
         }
-        self._origin = self._origin.joined(origin_of(references))
+        if len(sides["references"]):
+            origin = origin_of(references)
+            self._origin = self._origin.joined(origin) if self._origin else origin
         if self.writer is None:
             self.selected_feature_format = self.info.features
             self._init_writer()
@@ -164,7 +166,7 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
     ) -> dict[str, Any]:
         rules = Rules(use_fuzzy_match, joint_acc_across_turn, zero_mean)
         acts = acts_word(system_acts) or "unknown"
-        origin, self._origin = self._origin, Origin()
+        origin, self._origin = self._origin or Origin(), None
         setup = Setup(*origin.stated(split, release), rules, acts, made_elsewhere=True)
         predicted, true = (
             pa.Table.from_struct_array(pa.chunked_array(side).drop_null())

@@ -91,6 +91,7 @@ class Setup:
     Attributes:
         split: "train", "validation", "test" or another name; None where it is unknown.
         release: The commit of the data, or a name of other data; None where it is unknown.
+        as_stated: Which of the two a caller states, while the rows do not say it themselves.
         rules: How the frames were scored.
         system_acts: Whether the predictions used the system's dialogue acts: "yes", "no", "mixed"
             or "unknown".
@@ -109,6 +110,7 @@ class Setup:
 
     split: str | None = None
     release: str | None = None
+    as_stated: Collection[str] = ()
     rules: Rules = OFFICIAL
     system_acts: str = "unknown"
     oracle: bool = False
@@ -189,10 +191,11 @@ def signature(
 
 
 def made_parts(setup: Setup) -> dict[str, str | None]:
-    """The parts that end every signature: how the predictions and the intervals were made."""
+    """The parts that end every signature: how all was made, and what nobody confirms."""
     return {
         "oracle": "yes" if setup.oracle else None,
         "predictions": "made-elsewhere" if setup.made_elsewhere else None,
+        "as-stated": "+".join(setup.as_stated) or None,
         "ci": f"95%-bootstrap-{RESAMPLES}-seed-{SEED}",
         "version": __version__,
     }

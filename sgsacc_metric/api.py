@@ -72,20 +72,19 @@ def score(
         (1.0, 0.0)
     """
     said, turns = read_prediction_rows(predictions), read_turn_rows(references)
-    split, release = origin_of(references).stated(split, release)
-    return score_structs(said, turns, split, release, evaluator, nli, options).result
+    origin = origin_of(references).stated(split, release)
+    return score_structs(said, turns, origin, evaluator, nli, options).result
 
 
 def score_structs(
     predictions: Sequence[Prediction],
     references: Sequence[Turn],
-    split: str | None,
-    release: str | None,
+    origin: tuple[str | None, str | None, list[str]],
     evaluator: str,
     nli: str | Nli | None,
     options: Options,
 ) -> SystemScores:
-    """Score rows that have been read; the arguments are those of `score`."""
+    """Score rows that have been read; `origin` is as `Origin.stated` returns it."""
     turns = sorted((t for t in references if t.variant == evaluator), key=lambda t: t.turn_id)
     if not turns:
         raise ScoreError(
@@ -99,6 +98,6 @@ def score_structs(
         if row.words is not None and own_variants([row.variant]):
             digests.setdefault(row.variant, set()).update(row.words.split("+"))
     variants = {name: fingerprint(of_variant) for name, of_variant in digests.items()}
-    setup = Setup(split, release, made_elsewhere=True, variants=variants)
+    setup = Setup(*origin, made_elsewhere=True, variants=variants)
     model = open_nli(nli) if isinstance(nli, str) else nli
     return score_system(turns, turns, predictions, setup=setup, nli=model, options=options)

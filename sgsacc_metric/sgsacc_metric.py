@@ -13,6 +13,7 @@ import msgspec
 
 # Indented: for imports at the margin that lack, `evaluate` asks to install packages of their names.
 try:
+    from sgdx_metric.api import Origin, origin_of
     from sgsacc_metric import Options
     from sgsacc_metric.api import score, score_structs
     from sgsacc_metric.nli import Nli
@@ -49,6 +50,8 @@ the rows that `pandas.DataFrame` takes; `signature`; and `counts`.
 class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
     """SER, BLEU and SGSAcc of generated responses, for `evaluate.load`."""
 
+    _origin: Origin | None = None  # of the references that were added
+
     def _info(self) -> evaluate.MetricInfo:
         # A row travels as one line of JSON: the Arrow round trip of nested rows that `evaluate`
         # makes is slow, and its check rejects rows with keys of their own.
@@ -64,6 +67,9 @@ class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
     def add_batch(self, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
         """Add rows; predictions and references need not be of the same turns, nor as many."""
         left, right = _lines(read_prediction_rows(predictions)), _lines(read_turn_rows(references))
+        if right:
+            origin = origin_of(references)
+            self._origin = self._origin.joined(origin) if self._origin else origin
         # `evaluate` wants columns of one length; blank lines are skipped again.
         missing = len(right) - len(left)
         left += [""] * missing
@@ -88,11 +94,11 @@ class SgsaccMetric(evaluate.Metric):  # type: ignore[misc]
         split: str | None = None,
         release: str | None = None,
     ) -> dict[str, Any]:
+        origin, self._origin = self._origin or Origin(), None
         result = score_structs(
             [msgspec.json.decode(line, type=Prediction) for line in predictions if line],
             [msgspec.json.decode(line, type=Turn) for line in references if line],
-            split,
-            release,
+            origin.stated(split, release),
             evaluator,
             nli,
             Options(validate, context, rules, seed),

@@ -64,7 +64,7 @@ def files(tmp_path_factory: pytest.TempPathFactory, predictions: list[Row]) -> P
 
 def alike(scores: Result) -> Any:
     """Scores without what is said of files, of which rows are none."""
-    return scores.figures, scores.signature, scores.counts
+    return scores.figures, scores.signature.replace("|as-stated:split+release", ""), scores.counts
 
 
 def test_rows_in_each_form_score_as_the_files_do(

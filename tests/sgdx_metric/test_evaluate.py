@@ -233,6 +233,12 @@ def test_what_rows_say_of_themselves_is_neither_contradicted_nor_lost(metric: An
         options = {"split": "test", "release": "sample"}
         of_slices = {door(predicted, given, **options) for given in (rows[:], dialogues[:])}
         assert {of_slices.pop()} == {door(predicted, [*rows], **options)} and not of_slices
+        # What rows do not say is marked as the caller's word.
+        assert "as-stated" not in whole
+        for given, mark in ((options, "split+release"), ({"split": "dev"}, "split")):
+            assert f"|predictions:made-elsewhere|as-stated:{mark}|" in door(
+                predicted, rows[:], **given
+            )
         one = door(predicted[:6], dialogues[0], dialogues=["1_00000"], **options)
         assert "|dialogues:1@" in one
         signatures = set()
@@ -241,6 +247,9 @@ def test_what_rows_say_of_themselves_is_neither_contradicted_nor_lost(metric: An
             signatures.add(door(part.select_columns(keys), part))
         marks = {line.split("|dialogues:")[1].split("|")[0] for line in signatures}
         assert len(marks) == 2 and all(mark.startswith("3@") for mark in marks)
+    metric.add_batch(predictions=predicted[:6], references=rows.select(range(6)))
+    metric.add_batch(predictions=predicted.select(range(6, len(rows))), references=[*rows][6:])
+    assert "|as-stated:split|" in metric.compute(split="test")["signature"]
     metric.add_batch(predictions=predicted, references=rows)
     with pytest.raises(ValueError, match="validation.*test"):
         metric.add_batch(predictions=[], references=frames(load("v1", "dev", "sample")))

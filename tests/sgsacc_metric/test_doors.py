@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 import sgsacc_metric.api
-from sgdx_dataset import load, open_release, turn_tables
+from sgdx_dataset import load, open_release, turn_tables, turns
 from sgdx_eval.result import read_result
 from sgsacc_metric import Options, score
 from sgsacc_metric.__main__ import main
@@ -43,7 +43,8 @@ def test_all_doors_say_the_same(
     words = ["score", "--source", "sample", "--nli", "lexical", "--output", str(output)]
     assert main([*words, "--predictions", str(copies / "derived")]) == 0
     read = read_result(output).result
-    line = read.signature.replace("|ci:", "|predictions:made-elsewhere|ci:")
+    made = "|predictions:made-elsewhere|as-stated:split+release|ci:"
+    line = read.signature.replace("|ci:", made)
     systems: dict[str, Any] = {"original": {}, "v1": {}}
     expected = msgspec.structs.replace(
         read, signature=line, systems=systems, notes=[], items=msgspec.UNSET
@@ -66,6 +67,9 @@ def test_all_doors_say_the_same(
     assert type(installed).__module__.startswith("evaluate_modules.")
     named = {name: figure.value for name, figure in expected.named().items()}
     for loaded in (metric, installed):
+        with pytest.raises(ValueError, match="validation.*test"):
+            rows_of_test = turns(load("original", "test", "sample"))
+            loaded.compute(predictions=predictions, references=rows_of_test, split="dev")
         given = {"predictions": predictions, "references": references, "nli": "lexical"}
         result = loaded.compute(**given, split="test", release="sample")
         assert result == named | msgspec.to_builtins(expected)
