@@ -122,6 +122,7 @@ def test_two_variants_with_the_same_words_count_once(tools: Path, capsys: Captur
             {"weather": "ping", "ping": "weather"},
             {"weather": ["ping"] * 4, "ping": ["weather"] * 4},
         ),
+        ({"book": "ping"}, {"book": [None] * 4}),  # the name of a tool that keeps its own
         ({"ping": "pong echo_back"}, {"ping": 2 * ["pong"] + 2 * ["echo_back"]}),
     ],
 )
