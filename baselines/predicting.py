@@ -127,7 +127,6 @@ def predict(
     with moving(shown), shown.bar:
         for number in missing:
             predicted = _track(system, rows.select(chunks[number]))
-            folder.mkdir(parents=True, exist_ok=True)
             write_bytes(files[number], msgspec.json.encode((predicted, system.counts)))
             end += len(chunks[number])
             shown.update(end - shown.done)

@@ -515,7 +515,6 @@ def prediction_row(
 
 def write_predictions(path: Path, header: Header, rows: Iterable[Any]) -> Path:
     """Write a header line ``{"metadata": ...}`` and one line for each prediction row."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, msgspec.json.Encoder().encode_lines([{"metadata": header}, *rows]))
     return path
 

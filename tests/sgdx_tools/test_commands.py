@@ -15,6 +15,7 @@ from sgdx_tools.asking import ToolPlan
 from sgdx_tools.folder import read_project
 from sgdx_tools.options import AskOptions
 
+from ..sgdx_llm.server import StandIn, completion, serving
 from .conftest import CASES, RIGHT, Capture, call, command, read_lines, rows, write_rows
 
 # Answers the first cases with the calls that are right under the variant, backwards and with noise.
@@ -43,6 +44,15 @@ def run(place: Path, *words: object, first: int = 1000) -> int:
     Path("first").write_text(str(first))
     program = f"{sys.executable} replay.py"
     return command("run", place, "--command", program, "--output", "run", *words)
+
+
+def test_too_many_answers_that_cannot_be_read_end_a_run(folder: Path, tmp_path: Path) -> None:
+    cut = completion({"role": "assistant", "content": ""}, "length")
+    with serving(StandIn(answer=lambda body: cut)) as server:
+        limits = ("--concurrency", 1, "--stop-unread", "0.5/4")
+        asked = ("--model", "m", "--base-url", server.url, "--output", tmp_path / "out")
+        assert command("run", folder, *asked, *limits) == 1
+    assert len(server.bodies) == 4
 
 
 def test_a_program_may_answer_by_the_case_and_a_model_cannot(folder: Path) -> None:
