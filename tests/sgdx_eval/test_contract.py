@@ -62,6 +62,7 @@ def test_score(subject: Subject, tmp_path: Path, command: Run, both: tuple[Score
         assert command("sgsacc_metric", *words).stdout == done.stdout
     explained = command("sgdx_metric", *words, "--explain").stdout
     assert is_narrow(explained) and len(explained) > 2 * len(done.stdout)
+    assert ("seen domains" in explained) == (subject.task == "turns")
 
 
 def test_some_dialogues(subject: Subject, tmp_path: Path, command: Run) -> None:

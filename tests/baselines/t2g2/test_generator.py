@@ -183,8 +183,10 @@ def _write_templates(folder: Path) -> None:
 
 
 def test_what_cannot_be_said_or_loaded(fine_tuned: Path, tmp_path: Path) -> None:
-    assert isinstance(say(load_tracker(str(fine_tuned)), SERVICE, ACTIONS), str)
     generator: Any = load_tracker(str(fine_tuned))
+    count: list[Any] = [{"act": "INFORM_COUNT", "slot": "count", "values": ["2"]}]
+    for given in (ACTIONS, count, [{"act": "REQ_MORE"}]):
+        assert isinstance(say(generator, SERVICE, given), str)
     for acts, found, expected in WRONG_ACTS:
         with pytest.raises(SgdxError, match=f"found.*{found}.*{expected}"):
             say(generator, SERVICE, acts)
