@@ -119,7 +119,7 @@ class Sample:
 
 
 def intervals(
-    runs: Sequence[Sample], others: Sequence[Sample] = (), together: bool = False
+    runs: Sequence[Sample], others: Sequence[Sample] = (), *, together: bool = False
 ) -> list[Interval]:
     """The 95 % intervals of some statistics, means over runs, or by how much other runs' differ.
 

@@ -35,7 +35,7 @@ def tracker(train_rows: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Sg
     for part in tiny_encoder(texts, hidden=64):
         part.save_pretrained(model)
     recipe = RECIPES["sgd_baseline"] | {"model": str(model)}
-    tracker = SgdTracker.start(msgspec.convert(recipe, Settings)).train(False)
+    tracker: SgdTracker = SgdTracker.start(msgspec.convert(recipe, Settings)).train(False)
     tracker.options = Options(batch_size=8, chunk_size=16)
     return tracker
 

@@ -16,11 +16,12 @@ from baselines.t5dst.formats import (
     shown_schema,
     spoken,
 )
+from baselines.t5dst.settings import FormatName
 from sgdx_dataset import frames, load
 from sgdx_dataset.schema import Intent, Service, Slot
 
 
-def slot(name: str, description: str, *values: str) -> Slot:
+def slot(name: FormatName, description: str, *values: str) -> Slot:
     return Slot(name, description, bool(values), [*values])
 
 
@@ -70,7 +71,9 @@ ENDS = "1=1a 2=2 [intents] i1 [req_slots] 0"
         ("d3st", TALK.lower(), D3ST, [f"[states] 0=up {ENDS}"]),
     ],
 )
-def test_literal_texts(name: str, history: str, parts: list[str], targets: list[str]) -> None:
+def test_literal_texts(
+    name: FormatName, history: str, parts: list[str], targets: list[str]
+) -> None:
     prompt = FORMATS[name]
     assert prompt.history(HISTORY, UTTERANCE) == history
     assert prompt.parts(SCHEMA) == parts
@@ -85,7 +88,9 @@ def test_literal_texts(name: str, history: str, parts: list[str], targets: list[
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("shuffle", [None, 3])
-def test_targets_decode_to_the_gold_state_of_every_frame(name: str, shuffle: int | None) -> None:
+def test_targets_decode_to_the_gold_state_of_every_frame(
+    name: FormatName, shuffle: int | None
+) -> None:
     """Their first values, in some case: there are no others, and d3st has no capitals."""
     prompt, moved = FORMATS[name], 0
     for row in frames(load("original", "test", "sample")):
@@ -124,7 +129,7 @@ def test_targets_decode_to_the_gold_state_of_every_frame(name: str, shuffle: int
     ],
 )  # fmt: skip
 def test_what_models_write(
-    name: str, outputs: list[str], values: dict[str, str], invalid: int
+    name: FormatName, outputs: list[str], values: dict[str, str], invalid: int
 ) -> None:
     state = FORMATS[name].decode(SCHEMA, SAID, outputs)
     assert {slot: given[0] for slot, given in state.slot_values.items()} == values
@@ -142,7 +147,7 @@ _VALUE = st.one_of(
 
 @pytest.mark.parametrize("name", FORMATS)
 @given(value=_VALUE, categorical=st.booleans())
-def test_no_real_value_is_taken_for_unset(name: str, value: str, categorical: bool) -> None:
+def test_no_real_value_is_taken_for_unset(name: FormatName, value: str, categorical: bool) -> None:
     """Every value comes back as it was, in the case in which the dialogue has it."""
     prompt: Format = FORMATS[name]
     values = [value, "another value"] if categorical else []

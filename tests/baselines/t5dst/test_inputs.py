@@ -11,6 +11,7 @@ from transformers import PreTrainedTokenizerFast
 from baselines.t5dst.data import Inputs, Texts, TokenLimits, filled
 from baselines.t5dst.formats import FORMATS
 from baselines.t5dst.model import tiny_tokenizer
+from baselines.t5dst.settings import FormatName
 from sgdx_dataset import frames, load
 from sgdx_dataset.tracker_inputs import GOLD
 
@@ -25,14 +26,14 @@ def tokenizer(rows: Any) -> PreTrainedTokenizerFast:
     return tiny_tokenizer(rows["utterance"], 400)
 
 
-def read(rows: Any, name: str, shuffle: int | None = None) -> Texts:
+def read(rows: Any, name: FormatName, shuffle: int | None = None) -> Texts:
     texts = Texts(rows, FORMATS[name], shuffle, with_answers=shuffle is not None)
     return texts
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_history_is_cut_from_its_beginning_and_the_schema_survives(
-    rows: Any, tokenizer: PreTrainedTokenizerFast, name: str
+    rows: Any, tokenizer: PreTrainedTokenizerFast, name: FormatName
 ) -> None:
     prompt, texts = FORMATS[name], read(rows, name)
     whole = Inputs(texts, tokenizer, prompt, TokenLimits(4096, 64))
