@@ -21,7 +21,7 @@ from sgdx_dataset import frames, load
 from sgdx_dataset.schema import Intent, Service, Slot
 
 
-def slot(name: FormatName, description: str, *values: str) -> Slot:
+def slot(name: str, description: str, *values: str) -> Slot:
     return Slot(name, description, bool(values), [*values])
 
 
