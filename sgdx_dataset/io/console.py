@@ -6,7 +6,6 @@ The command lines of all packages use it, so that they end alike.
 from __future__ import annotations
 
 import errno
-import io
 import os
 import re
 import signal
@@ -63,15 +62,6 @@ class _OwnPackages:
         return PathFinder.find_spec(name, [str(Path(__file__).parents[2])]) if own else None
 
 
-def own_packages_first() -> None:
-    """Have a folder ``baselines`` of the user's own, as many repositories have one, hide nothing.
-
-    It would in the current folder, with ``python -m``, and in one of ``PYTHONPATH``.
-    """
-    if _OwnPackages not in sys.meta_path:
-        sys.meta_path.insert(0, _OwnPackages)
-
-
 class Terminated(BaseException):
     """The signal SIGTERM, which schedulers send; as an exception it lets files be cleaned up."""
 
@@ -82,6 +72,7 @@ _SIGNALS: dict[int, type[BaseException]] = {
 }
 
 
+@keys_are_taken_out()
 def run(
     program: str,
     command: Callable[[], int | None],
@@ -90,25 +81,23 @@ def run(
 ) -> int:
     """Run a command, and end in one line on standard error where it does not end well."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # such as one that is ASCII alone
+        if hasattr(stream, "reconfigure"):  # such as one that is ASCII alone
             stream.reconfigure(errors="backslashreplace")
-    with keys_are_taken_out():
-        return _run(program, command, faults, is_main_process)
+    # A folder ``baselines`` of the user's own, as many repositories have one, would hide ours: in
+    # the current folder, with ``python -m``, and in one of ``PYTHONPATH``.
+    if _OwnPackages not in sys.meta_path:
+        sys.meta_path.insert(0, _OwnPackages)
 
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        say(program, f"warning: {message}")  # without the line of code that gives it
 
-def _run(
-    program: str,
-    command: Callable[[], int | None],
-    faults: tuple[type[Exception], ...],
-    is_main_process: bool,
-) -> int:
     # The status is the command's own (None is 0); 2 for input or a place that cannot be used; 1
     # where nobody reads standard output; 130 after Ctrl-C and 143 after SIGTERM. Of processes that
     # run one command, the main one prints. Notes of an exception say where it can go on.
     status, line = 0, ""
-    own_packages_first()
     try:
-        with _signals_raise(), _warnings_in_one_line(program), inputs_are_kept():
+        with _signals_raise(), warnings.catch_warnings(), inputs_are_kept():
+            warnings.showwarning = show
             status = command() or 0
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -210,15 +199,3 @@ def _signals_raise() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def _warnings_in_one_line(program: str) -> Iterator[None]:
-    """Print warnings without the line of code that gives them."""
-
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        say(program, f"warning: {message}")
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        yield

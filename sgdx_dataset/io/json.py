@@ -22,22 +22,17 @@ def parse_json(data: bytes, kind: type[Parsed], path: str, what: str) -> Parsed:
     """Parse JSON; no key may be there twice."""
     parsed = decode_json(data, kind, path, what)
     try:
-        # A parser silently loses one of two, so there is one less where all is written again. The
-        # slow look is exact. Numbers of over 4,300 digits stay text in it.
-        if not _has_as_many_keys(data):
+        # A parser silently loses one of two, so there is one less where all is written again (keys
+        # in escapes apart). The slow look is exact; numbers of over 4,300 digits stay text in it.
+        counts = set[int]()
+        with suppress(msgspec.ValidationError), many_objects():
+            written = msgspec.json.encode(msgspec.json.decode(data))
+            counts = {text.count(b'":') - text.count(b'\\":') for text in (data, written)}
+        if len(counts) != 1:
             json.loads(data, object_pairs_hook=_refuse_repeated_keys, parse_int=str)
     except (ValueError, RecursionError) as error:
         raise SgdxError(f"{path}: not {what}: {error}") from None
     return parsed
-
-
-def _has_as_many_keys(data: bytes) -> bool:
-    """Whether JSON that is parsed and written again has the keys that it had, none in escapes."""
-    with suppress(msgspec.ValidationError), many_objects():
-        written = msgspec.json.encode(msgspec.json.decode(data))
-        counts = [text.count(b'":') - text.count(b'\\":') for text in (data, written)]
-        return counts[0] == counts[1]
-    return False
 
 
 def decode_json(data: bytes | msgspec.Raw, kind: type[Parsed], path: str, what: str) -> Parsed:
