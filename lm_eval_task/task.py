@@ -19,22 +19,19 @@ from sgdx_llm.answers import read_answer
 from sgdx_llm.functions import gold_state
 from sgdx_llm.harness import VARIANTS, references, task_plan
 from sgdx_llm.requests import RequestSettings
-from sgdx_metric import score
+from sgdx_metric import Result, score
 from sgdx_metric.rows import REFERENCE
 
-_OPTIONS: dict[str, Any] = {
-    "variants": VARIANTS,
-    "dialogues": None,
-    "source": None,
-    "split": "test",
-}
 _FIGURES = "jga_orig jga_v1-5 canonical_orig canonical_v1-5 ss_jga jga_worst flips".split()
 
 
-def documents(**given: Any) -> dict[str, Dataset]:
+def documents(
+    variants: str = VARIANTS, split: str = "test", *, source: str | None = None,
+    dialogues: str | None = None, **_: Any,
+) -> dict[str, Dataset]:  # fmt: skip
     """A document for every frame and variant; ``--metadata`` has the arguments of ``task_plan``."""
-    options = {name: given.get(name, default) for name, default in _OPTIONS.items()}
-    plan = task_plan(RequestSettings(model="lm_eval", answer="text"), **options)
+    settings = RequestSettings(model="lm_eval", answer="text")
+    plan = task_plan(settings, variants, dialogues, source, split)
     gold, rows = references(plan, REFERENCE.names), []
     for request in plan.requests():
         reference = gold[request.row["variant"], request.row["frame_id"]]
@@ -59,15 +56,14 @@ def read(document: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _scores(pairs: tuple[tuple[str, str], ...]) -> dict[str, float | None]:
-    predictions, gold = ([json.loads(row) for row in side] for side in zip(*pairs))
-    return {name: figure.value for name, figure in score(predictions, gold).named().items()}
+def _score(pairs: tuple[tuple[str, str], ...]) -> Result:
+    return score(*([json.loads(row) for row in side] for side in zip(*pairs)))
 
 
 def _figure(name: str, pairs: Sequence[tuple[str, str]]) -> float:
     """A figure of all answers together, in [0, 1]; NaN where variants that it needs are missing."""
-    value = _scores(tuple(map(tuple, pairs))).get(name)
-    return float("nan") if value is None else float(value)
+    value = _score(tuple(map(tuple, pairs)))[name]
+    return float("nan") if value is None else value
 
 
 jga_orig, jga_v1_5, canonical_orig, canonical_v1_5, ss_jga, jga_worst, flips = (
