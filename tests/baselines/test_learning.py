@@ -103,7 +103,11 @@ def save_model(kind: str, source: Path, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("tracker", SYSTEMS)
+# That of four models takes as long as two others.
+SLOW = {"sgp_dst": pytest.mark.slow}
+
+
+@pytest.mark.parametrize("tracker", [pytest.param(of, marks=SLOW.get(of, ())) for of in SYSTEMS])
 def test_four_dialogues_are_learnt_by_heart(
     tracker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -340,6 +340,7 @@ def load_by_script(
     return rows
 
 
+@pytest.mark.slow  # CI runs all tests with the oldest versions besides
 def test_it_loads_under_datasets_3(datasets_3: Path, mini: Path, tmp_path: Path) -> None:
     """``$SGDX_SOURCE`` is part of what the cache of ``datasets`` goes by, as ``data_dir`` is."""
     home = tmp_path / "home"
