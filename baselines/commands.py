@@ -154,15 +154,17 @@ def rerank(
         raise SgdxError(
             f"--predictions: found {', '.join(names)}, expected two generators of different names"
         )
+    from sgdx_dataset.configs import split_name
+    from sgdx_eval.tasks.turns import turns_of
+
     from .t2g2.rerank import rerank_files
 
     rerank_files(
-        data.open(),
+        turns_of(data.open(), split_name(split)),
         {name: Path(folder) for name, folder in folders},
         output,
         models=[name for name in (nli, second_nli) if name],
         device=device,
-        split=split,
         evaluator=evaluator,
         dialogues=dialogues,
         chosen=turns,

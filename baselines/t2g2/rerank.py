@@ -12,10 +12,8 @@ import msgspec
 from rich.console import Console
 
 from sgdx_dataset import CONFIGS
-from sgdx_dataset.configs import split_name
 from sgdx_dataset.io.files import write_json
 from sgdx_dataset.io.json import decode_json
-from sgdx_dataset.release import Release
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_eval.gold import ReleaseGold
 from sgdx_eval.predictions import (
@@ -34,7 +32,6 @@ from sgdx_eval.tasks.turns import (
     score_rows,
     select_turns,
     turns_mark,
-    turns_of,
 )
 from sgdx_metric.errors import ScoreError
 from sgdx_metric.signature import dialogues_mark
@@ -210,6 +207,30 @@ def _systems(
     return systems
 
 
+def _chosen_rows(
+    turns: Sequence[Turn],
+    systems: Sequence[System],
+    variant: str,
+    indices: Sequence[int],
+    fidelity: Sequence[int],
+) -> list[dict[str, Any]]:
+    """The prediction rows of the chosen responses under a variant [turns]."""
+    rows = list[dict[str, Any]]()
+    for number, (turn, index) in enumerate(zip(turns, indices, strict=True)):
+        likelihood = systems[index].likelihoods[variant][number]
+        rows.append(
+            {
+                "turn_id": turn.turn_id,
+                "variant": variant,
+                "utterance": systems[index].utterances[variant][number],
+                "score": None if likelihood == float("-inf") else likelihood,
+                "system": systems[index].name,
+                "fidelity": fidelity[number],
+            }
+        )
+    return rows
+
+
 def _score_all(
     references: ReleaseGold,
     every: list[Turn],
@@ -256,23 +277,20 @@ def _print(tables: Mapping[str, Mapping[str, dict[str, Any]]], console: Console)
 
 
 def rerank_files(
-    release: Release,
+    references: ReleaseGold,
     folders: Mapping[str, Path],
     output: Path,
     *,
     models: Sequence[str],
     device: str | None,
-    split: str,
     evaluator: str,
     dialogues: Path | None,
     chosen: Path | None,
     rules: str,
 ) -> None:
     """Choose by the first model, write the chosen responses, and print a table for each model."""
-    split = split_name(split)
-    references = turns_of(release, split)
     every = read_turns(references, evaluator)
-    ids = read_dialogue_ids(dialogues, split) if dialogues else ()
+    ids = read_dialogue_ids(dialogues, references.split) if dialogues else ()
     turns = select_turns(every, ids, str(dialogues), chosen)
     systems = _systems(folders, references, turns, every)
     judges = [open_nli(name, device=device) for name in models]
@@ -285,36 +303,20 @@ def rerank_files(
         "rules": scoring.rules,
     }
     is_of_oracle = any(system.oracle for system in systems)
-    marks = references.marks(list(picks))
-    headers = {
-        variant: Header(
+    for variant, indices in picks.items():
+        header = Header(
             task="turns",
             variant=variant,
-            split=split,
+            split=references.split,
             source=references.opened.public_name,
             data=references.data(variant),
-            words=marks.get(variant),
+            words=references.marks([variant]).get(variant),
             dialogues=dialogues_mark(ids) if ids else None,
             oracle=is_of_oracle,
             system=facts,
         )
-        for variant in picks
-    }
-    for variant, indices in picks.items():
-        rows: list[dict[str, Any]] = []
-        for turn, index, faithful in zip(turns, indices, fidelity[variant], strict=True):
-            likelihood = systems[index].likelihoods[variant][len(rows)]
-            rows.append(
-                {
-                    "turn_id": turn.turn_id,
-                    "variant": variant,
-                    "utterance": systems[index].utterances[variant][len(rows)],
-                    "score": None if likelihood == float("-inf") else likelihood,
-                    "system": systems[index].name,
-                    "fidelity": faithful,
-                }
-            )
-        write_predictions(output / f"{variant}.jsonl", headers[variant], rows)
+        rows = _chosen_rows(turns, systems, variant, indices, fidelity[variant])
+        write_predictions(output / f"{variant}.jsonl", header, rows)
     tables = {
         nli_name(model): _score_all(references, every, turns, systems, picks, model, scoring)
         for model in judges
@@ -323,8 +325,9 @@ def rerank_files(
         system.name: {v: indices.count(i) / len(indices) for v, indices in picks.items()}
         for i, system in enumerate(systems)
     }
-    record = {**facts, "split": split, "oracle": is_of_oracle, "turns": turns_mark(turns)}
-    record |= {"chosen": shares, "decided_by_order": ties, "figures": tables}
+    record = {**facts, "split": references.split, "turns": turns_mark(turns)}
+    record |= {"oracle": is_of_oracle, "chosen": shares}
+    record |= {"decided_by_order": ties, "figures": tables}
     write_json(output / "rerank.json", record)
     _print(tables, Console(width=120))
     by_order, of = sum(ties.values()), len(turns) * len(ties)
