@@ -325,7 +325,7 @@ def rerank_files(
         system.name: {v: indices.count(i) / len(indices) for v, indices in picks.items()}
         for i, system in enumerate(systems)
     }
-    record = {**facts, "split": references.split, "turns": turns_mark(turns)}
+    record: dict[str, Any] = {**facts, "split": references.split, "turns": turns_mark(turns)}
     record |= {"oracle": is_of_oracle, "chosen": shares}
     record |= {"decided_by_order": ties, "figures": tables}
     write_json(output / "rerank.json", record)
