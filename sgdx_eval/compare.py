@@ -11,7 +11,7 @@ import numpy as np
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.figures import figures
-from sgdx_metric.result import Figure, Metric, Result
+from sgdx_metric.result import Figure, Result
 
 from .result import (
     SYSTEM_PARTS,
@@ -28,8 +28,6 @@ from .tasks import TASKS
 class Comparison(Result, kw_only=True):
     """By how much the second system's figures are above the first's."""
 
-    # Those of the task; of other harnesses those that their logs have.
-    metrics: Sequence[Metric]
     # What the two sides are called, and how many runs each has.
     names: list[str]
     runs: list[int]
@@ -90,7 +88,6 @@ def compare(
     check_alike(sides[0][0], sides[1][0], free=SYSTEM_PARTS)
     left, right = sides[0][0], sides[1][0]
     return Comparison(
-        metrics=TASKS[left.task].metrics,
         task=left.task,
         signature=_common_signature(left, right),
         names=names_of(first, second),

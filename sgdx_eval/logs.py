@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from sgdx_metric.units import Items, Scores
 from sgdx_metric.version import __version__
 
 from .compare import Comparison, names_of
+from .tasks import TASKS
 
 SAMPLES = "samples"
 _MOST = 2_000_000_000  # bytes of a file in a log, which is compressed
@@ -113,6 +115,7 @@ def compare_logs(first: Sequence[Path], second: Sequence[Path]) -> Comparison:
         )
         for m in metrics
     ]
+    TASKS[SAMPLES] = replace(TASKS[SAMPLES], metrics=known)
     sides = scores[: len(first)], scores[len(first) :]
     found = figures(sides[0], known, others=sides[1])
     parts = {
@@ -128,7 +131,6 @@ def compare_logs(first: Sequence[Path], second: Sequence[Path]) -> Comparison:
     ]
     return Comparison(
         task=SAMPLES,
-        metrics=known,
         signature=signature_line(SAMPLES, parts),
         names=models if models[0] != models[1] else names_of(first, second),
         runs=[len(first), len(second)],

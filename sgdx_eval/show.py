@@ -64,15 +64,10 @@ _SUMMARY_TERM = "The mean over runs, and in brackets the sample standard deviati
 # ---- one result
 
 
-def metrics_of(result: Result) -> Sequence[Metric]:
-    """The metrics that figures may be of."""
-    return result.metrics if isinstance(result, Comparison) else TASKS[result.task].metrics
-
-
 def main_metric(result: Result) -> Metric:
     """The metric that decides: the first of the task that is known."""
     known = {figure.metric for figure in result.figures}
-    metrics = metrics_of(result)
+    metrics = TASKS[result.task].metrics
     return next((metric for metric in metrics if metric.name in known), metrics[0])
 
 
@@ -100,7 +95,7 @@ def headline_table(result: Result) -> Table:
 
     Of own variants they stand one by one, too.
     """
-    metrics = {m.name: m for m in metrics_of(result)}
+    metrics = {m.name: m for m in TASKS[result.task].metrics}
     others, same = reworded_variants(result.variants, result.task), floors(result.variants)
     main, beside = ([[], others], list(same)) if others else ([[], *same.values()], [])
     rows = []
@@ -144,7 +139,7 @@ def result_tables(result: Result, wide: bool = False) -> list[Table]:
 
     All figures have their intervals beside them where there is room, else those of all items.
     """
-    metrics = {m.name: m for m in metrics_of(result)}
+    metrics = {m.name: m for m in TASKS[result.task].metrics}
     groups = groups_of(result)
     sets = [name for name in groups if name in SETS]
     by_group: dict[str, dict[str, Figure]] = {}
@@ -171,7 +166,7 @@ def result_tables(result: Result, wide: bool = False) -> list[Table]:
     names = [heading(name) for name in sets]
     heads = ["figure", *names] if wide else ["figure", names[0], "95 % interval", *names[1:]]
     tables = [table(f"{unit.capitalize()}s: {counts}", heads, rows)]
-    for metric in metrics_of(result):
+    for metric in TASKS[result.task].metrics:
         if metric.headline and any(f.metric == metric.name for f in result.figures):
             tables.append(variant_table(result, metric))
     services = [name for name in groups if name not in SETS]
@@ -221,7 +216,7 @@ def change_cells(change: Figure | None, metric: Metric) -> list[str]:
 
 def terms_of(result: Result) -> list[str]:
     """What the words in the tables of a result mean."""
-    metrics = metrics_of(result)
+    metrics = TASKS[result.task].metrics
     known = [m for m in metrics if any(f.metric == m.name for f in result.figures)]
     kinds = dict.fromkeys(f.figure for f in result.figures)
     low = [m.shown for m in known if not m.higher_is_better and m.name != "changed"]
@@ -312,7 +307,7 @@ def print_comparison(compared: Comparison, details: bool, console: Console) -> N
 
 def comparison_tables(compared: Comparison, details: bool) -> list[Table]:
     """The headline figures of all items; with details all, by group, service and variant."""
-    metrics = {m.name: m for m in metrics_of(compared)}
+    metrics = {m.name: m for m in TASKS[compared.task].metrics}
     main, unit = main_metric(compared), TASKS[compared.task].item
     every = [f for f in compared.figures if f.group == ALL and f.value is not None]
     names = list(dict.fromkeys(name for f in every for name in f.variants))
@@ -360,7 +355,7 @@ def difference_line(compared: Comparison) -> str:
     }
     # Without the original there may be no mean over all.
     figure = means.get(tuple(others)) or means[others[0],]
-    metrics = {m.name: m for m in metrics_of(compared)}
+    metrics = {m.name: m for m in TASKS[compared.task].metrics}
     name = title(figure, metrics, compared.task)
     first, second = compared.names
     if figure.value is None:
@@ -383,7 +378,7 @@ def print_summary(result: Result, names: Sequence[str], details: bool, console: 
 
     Without details these are the headline figures of all items.
     """
-    metrics = {m.name: m for m in metrics_of(result)}
+    metrics = {m.name: m for m in TASKS[result.task].metrics}
     metric = main_metric(result)
     text = _short(metric)
     parts = []
