@@ -11,6 +11,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
+
 from sgdx_metric.call_rules import score_case
 
 from .data import Case, Json, Project, Rule
@@ -118,7 +122,7 @@ def _result(project: Project, worded: WordedTools, case: Case, call: Json) -> st
         return f"Error: {why}"
     beside = project.source.beside.get(f"tool {tool}", {})
     schema = next((beside[k] for k in ("outputSchema", "output_schema") if k in beside), None)
-    value = case.results.get(tool, "Done." if schema is None else made_of(schema, schema))
+    value = case.results.get(tool, "Done." if schema is None else made_of(schema))
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return str(worded.result(tool, text))
 
@@ -150,35 +154,42 @@ def came_first(
     return sorted(found.values(), key=lambda row: -sum(row["cases"].values()))
 
 
-def made_of(schema: Any, root: Any, depth: int = 0) -> Any:
+def made_of(schema: Any) -> Any:
     """A value that a schema takes, as far as types, listed values and limits tell.
 
-    >>> made_of({"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}}, {})
+    >>> made_of({"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}})
     {'n': 3}
     """
-    if not isinstance(schema, dict) or depth > _DEEPEST:
-        return None
-    if isinstance(reference := schema.get("$ref"), str):
-        inner: Any = root
-        for token in reference.split("/")[1:]:
-            inner = inner.get(token) if isinstance(inner, dict) else None
-        return made_of(inner, root, depth + 1)
-    listed = [*(schema[key] for key in ("const", "default", "example") if key in schema)]
-    for key in ("examples", "enum"):
-        listed += schema[key][:1] if isinstance(schema.get(key), list) else []
-    if listed:
-        return listed[0]
-    for key in ("anyOf", "oneOf", "allOf"):
-        if isinstance(schema.get(key), list) and schema[key]:
-            return made_of(schema[key][0], root, depth + 1)
-    kinds = schema.get("type", "object" if "properties" in schema else "string")
-    kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
-    if kind == "object":
-        properties = schema.get("properties")
-        inside = properties.items() if isinstance(properties, dict) else ()
-        return {name: made_of(of, root, depth + 1) for name, of in inside}
-    if kind == "array":
-        return [made_of(schema.get("items", {}), root, depth + 1)]
-    if kind in ("integer", "number") and "minimum" in schema:
-        return schema["minimum"]
-    return _KINDS[kind] if kind in _KINDS else _TEXTS.get(str(schema.get("format")), "text")
+
+    def made(part: Any, depth: int) -> Any:
+        if not isinstance(part, dict) or depth > _DEEPEST:
+            return None
+        if isinstance(reference := part.get("$ref"), str):
+            try:  # the registry is empty, so that no address in a schema is asked
+                resource = DRAFT202012.create_resource(schema)
+                resolver = Registry[Any]().resolver_with_root(resource)
+                found = resolver.lookup(reference).contents
+            except (Unresolvable, AttributeError, TypeError, ValueError):
+                return None
+            return made(found, depth + 1)
+        listed = [*(part[key] for key in ("const", "default", "example") if key in part)]
+        for key in ("examples", "enum"):
+            listed += part[key][:1] if isinstance(part.get(key), list) else []
+        if listed:
+            return listed[0]
+        for key in ("anyOf", "oneOf", "allOf"):
+            if isinstance(part.get(key), list) and part[key]:
+                return made(part[key][0], depth + 1)
+        kinds = part.get("type", "object" if "properties" in part else "string")
+        kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
+        if kind == "object":
+            properties = part.get("properties")
+            inside = properties.items() if isinstance(properties, dict) else ()
+            return {name: made(of, depth + 1) for name, of in inside}
+        if kind == "array":
+            return [made(part.get("items", {}), depth + 1)]
+        if kind in ("integer", "number") and "minimum" in part:
+            return part["minimum"]
+        return _KINDS[kind] if kind in _KINDS else _TEXTS.get(str(part.get("format")), "text")
+
+    return made(schema, 0)
