@@ -181,7 +181,7 @@ def made_of(schema: Any) -> Any:
             if isinstance(part.get(key), list) and part[key]:
                 return made(part[key][0], depth + 1)
         kinds = part.get("type", "object" if "properties" in part else "string")
-        kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
+        kind = str(kinds[0] if isinstance(kinds, list) and kinds else kinds)
         if kind == "object":
             properties = part.get("properties")
             inside = properties.items() if isinstance(properties, dict) else ()

@@ -235,6 +235,7 @@ def test_a_value_is_made_of_any_schema_without_an_end() -> None:
         ({"properties": 3, "type": 4, "enum": 1, "anyOf": [], "oneOf": 5}, "text"),
         ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"const": 7}}}, 7),
         ({"$ref": "#/$defs/none", "$id": 5}, None),
+        ({"type": [{}]}, "text"),
         (True, None),
     ]:
         assert made_of(schema) == value
