@@ -51,9 +51,9 @@ _ROWS = {
 def stats(release: Release, json_file: Path | None = None) -> None:
     """Print the statistics of a release, and write them to a file if asked."""
     figures = statistics(release)
-    print_tables(figures, Console(highlight=False))
     if json_file:
         write_json(json_file, figures)
+    print_tables(figures, Console(highlight=False))
 
 
 def statistics(release: Release) -> Figures:

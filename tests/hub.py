@@ -26,7 +26,6 @@ from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import yaml
-from huggingface_hub.repocard_data import model_index_to_eval_results
 
 # Of the user `you`, who is in the organization `org`; known to this server alone.
 TOKEN, READ_TOKEN = "hf_stand_in_for_tests_only", "hf_stand_in_that_may_only_read"
@@ -438,6 +437,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 def card_errors(content: str, repoType: str) -> list[str]:  # noqa: N803  # the Hub's own name
     """What the Hub refuses in a card's front matter."""
+    # Which reads HF_HOME and HF_HUB_OFFLINE as it is imported: not before conftest.py sets them.
+    from huggingface_hub.repocard_data import model_index_to_eval_results
+
     text = content.split("---\n")[1] if content.startswith("---\n") else ""
     card: dict[str, Any] = yaml.safe_load(text) or {}
     known = {"license": LICENSES, "pipeline_tag": TASKS, "task_categories": TASKS}

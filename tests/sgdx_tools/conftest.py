@@ -22,11 +22,6 @@ def objects(required: list[str] | None = None, /, **names: Any) -> Json:
     return {"type": "object", "properties": names, **needed}
 
 
-def nested(depth: int) -> Json:
-    """A schema with as many schemas inside each other."""
-    return objects(a=nested(depth - 1)) if depth else {}
-
-
 BOOK = objects(
     ["people"],
     people={"type": "integer", "description": "How many come"},
@@ -79,6 +74,21 @@ RIGHT: dict[str, dict[str, list[Json]]] = {
     "v2": {**_BOOK, "c": call("weather", town="Oslo"), "d": []},
 }
 
+# A server of the Model Context Protocol, which starts in a tenth of the time of one by the SDK.
+MCP_SERVER = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" not in request:
+        continue
+    answer = {"error": {"code": -32601, "message": "Method not found"}}
+    if request["method"] == "initialize":
+        answer = {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                             "serverInfo": {"name": "kitchen", "version": "1.2"}}}
+    elif request["method"] == "tools/list":
+        answer = {"result": {"tools": TOOLS}}
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
+"""
 Rows = list[dict[str, Any]]
 Capture = pytest.CaptureFixture[str]
 
@@ -86,6 +96,15 @@ Capture = pytest.CaptureFixture[str]
 def command(*words: object) -> int:
     """The status of ``sgdx tools`` with these words."""
     return main([str(word) for word in words])
+
+
+def mcp_server(*tools: Json) -> str:
+    """The text of a program that serves some tools, by default two."""
+    city = objects(["city"], city={"type": "string"})
+    book: Json = {"name": "book_table", "description": "Book a table.", "inputSchema": city}
+    now: Json = {"name": "now", "title": "The time", "description": "Tell the time."}
+    served = tools or (book, now | {"inputSchema": objects()})
+    return MCP_SERVER.replace("TOOLS", repr([*served]))
 
 
 def write_lines(path: Path, lines: Iterable[Any]) -> Path:

@@ -24,7 +24,7 @@ from .test_your_own_tools import MCP_SERVER, first_lines, model, sections
 pytestmark = pytest.mark.posix
 GIT, BASH = shutil.which("git") or "git", shutil.which("bash") or "bash"
 HARMLESS = ("City of the restaurant", "City where one eats")
-COSTLY = ("city: Annotated", "municipality: Annotated")
+COSTLY = ("'city'", "'municipality'")
 
 
 class GitHub(ThreadingHTTPServer):
@@ -225,44 +225,35 @@ def pull_request(origin: Path, place: Path, *edits: tuple[str, str]) -> tuple[Pa
     return place, base
 
 
-def test_pull_requests_are_judged_and_told_in_one_comment(
+def test_a_pull_request_is_judged_and_told_in_one_comment(
     tmp_path: Path, repository: Path, github: GitHub, run: Runner
 ) -> None:
     """Neither what prepares the server nor the server itself has the key."""
-    seen, first = tmp_path / "seen", "from typing import Annotated"
+    seen = tmp_path / "seen"
     leak = f"import os; open({str(seen)!r}, 'a').write(str(dict(os.environ)))\n"
-    spy = (first, f"{first}\n{leak}")
-    checkout, base = pull_request(repository, tmp_path / "harmless", HARMLESS, spy)
+    checkout, base = pull_request(
+        repository, tmp_path / "costly", COSTLY, ("import", f"{leak}import")
+    )
+    own = checkout / "api" / "sgdx.yaml"  # whose gate is not asked
+    own.write_text(own.read_text().replace("max_drop: 3", "max_drop: 100"))
     quoted = ("mallory", "<!-- sgdx tools test: api -->\nquoted by a person")
     of_another_use = ("github-actions[bot]", "<!-- sgdx tools test: svc/other -->")
     github.comments += [quoted, of_another_use]
-    status, printed = run(checkout, base, prepare=f"env | tee prepared.txt >> {seen}")
-    assert status == 0, printed
-    assert "your-model: unclear" in printed and "::notice::sgdx: your-model: unclear" in printed
+    status, printed = run(checkout, base, "./api/", prepare=f"env | tee prepared.txt >> {seen}")
+    assert status == 1, printed
+    assert "::error::sgdx: your-model: failed: other words cost 85.71 points" in printed
     outputs = {name: run.values[f"steps.test.outputs.{name}"] for name in ("verdict", "loss")}
-    assert outputs == {"verdict": "unclear", "loss": "0.0"}
+    assert outputs == {"verdict": "failed", "loss": "85.71"}
     assert (checkout / "api" / "prepared.txt").exists()
     environments = seen.read_text()
     assert environments.count("GITHUB_REPOSITORY") > 1
     assert "sk-of-nobody" not in environments and "KEYS" not in environments
     assert run.models.headers["authorization"] == "Bearer sk-of-nobody"
-    comment = github.comments[-1][1]
-    assert comment.startswith("<!-- sgdx tools test: api -->") and "unclear" in comment
-    assert "<testsuites" in (checkout / "api" / "sgdx-run" / "junit.xml").read_text()
-    asked = len(run.models.bodies)
-    assert asked == 2 * 7
-
-    checkout, base = pull_request(repository, tmp_path / "costly", COSTLY)
-    own = checkout / "api" / "sgdx.yaml"  # whose gate is not asked
-    own.write_text(own.read_text().replace("max_drop: 3", "max_drop: 100"))
-    status, printed = run(checkout, base, "./api/")  # the same folder
-    assert status == 1, printed
-    assert "your-model: failed: other words cost 85.71 points" in printed
-    assert run.values["steps.test.outputs.verdict"] == "failed"
-    assert run.values["steps.test.outputs.loss"] == "85.71"
+    assert len(run.models.bodies) == 2 * 7
     assert (checkout / "api" / "sgdx-run" / "report.html").exists()
+    assert "<testsuites" in (checkout / "api" / "sgdx-run" / "junit.xml").read_text()
     comment = github.comments[-1][1]
-    assert "failed" in comment
+    assert comment.startswith("<!-- sgdx tools test: api -->") and "failed" in comment
     assert "`book_table city`" in comment and "municipality" in comment
     assert comment.split("\n", 1)[1] in (tmp_path / "temp" / "summary.md").read_text()
 
@@ -273,36 +264,28 @@ def test_pull_requests_are_judged_and_told_in_one_comment(
     assert github.comments[1:3] == [quoted, of_another_use] and len(github.comments) == 4
 
 
-def test_caps_search_and_the_pull_requests_own_cases(
+def test_the_pull_request_s_own_cases_and_programs_are_used_where_asked_for(
     tmp_path: Path, repository: Path, github: GitHub, run: Runner
 ) -> None:
-    """A cap stops the test; own cases and programs are used where asked for, and it is said."""
-    file = repository / "api" / "sgdx.yaml"
-    text = file.read_text()
-    priced = text.replace("{model: your-model, ", '{model: your-model, price: "1,1,1", ', 1)
-    file.write_text(priced.replace("{max_drop: 3}", "{max_drop: 3, search: {recall@1: 3}}"))
-    git("commit", "-q", "-a", "-m", "Price")
-    checkout, base = pull_request(repository, tmp_path / "own", COSTLY)
-    status, printed = run(checkout, base, max_cost="0.0000001")
-    assert status == 2 and not run.models.bodies, printed
-    assert run.values["steps.test.outputs.verdict"] == "cannot tell"
-    assert "search recall@1: " in printed
+    checkout, base = pull_request(repository, tmp_path / "own", HARMLESS)
     cases = checkout / "api" / "cases.jsonl"
     cases.write_text("".join(cases.read_text().splitlines(keepends=True)[:6]))
     own = checkout / "api" / "sgdx.yaml"
-    own.write_text(own.read_text().replace("models: [", "models: [{command: python own.py}, ", 1))
-    own.write_text(own.read_text().replace("command: python", f"command: {sys.executable}"))
+    program = f"models: [{{command: {sys.executable} own.py}}, "
+    own.write_text(own.read_text().replace("models: [", program, 1))
     (checkout / "api" / "own.py").write_text(
         "import json, sys\nfor line in sys.stdin:\n"
         "    print(json.dumps({'custom_id': json.loads(line)['custom_id'], 'calls': []}))\n"
     )
-    status, printed = run(checkout, base, prepare="rm -rf sgdx-run", _from="pull-request")
-    assert status == 1 and len(run.models.bodies) == 2 * 6, printed
-    assert "own: cannot tell" in printed and "those of the pull request" in github.own[-1]
+    status, printed = run(checkout, base, _from="pull-request")
+    assert status == 2 and len(run.models.bodies) == 2 * 6, printed
+    assert "::notice::sgdx: your-model: unclear" in printed
+    assert "::warning::sgdx: own: cannot tell" in printed
+    assert "those of the pull request" in github.own[-1]
     assert run(checkout, base, prepare="rm -rf sgdx-run", _from="elsewhere")[0] == 2
 
 
-def test_forks_and_committed_answers_are_refused_and_without_a_base_the_file_is_tested(
+def test_forks_and_committed_answers_are_refused_and_a_cap_stops_what_has_no_base(
     tmp_path: Path, repository: Path, github: GitHub, run: Runner
 ) -> None:
     checkout, base = pull_request(repository, tmp_path / "fork", HARMLESS)
@@ -316,8 +299,15 @@ def test_forks_and_committed_answers_are_refused_and_without_a_base_the_file_is_
     assert status == 2 and "sgdx-run" in printed and not run.models.bodies
     git("-C", str(checkout), "rm", "-q", "-r", "-f", "api/sgdx-run")
     github.comments.clear()
-    status, printed = run(checkout, "")
-    assert status == 1 and "your-model: failed" in printed and not github.own
+    file = checkout / "api" / "sgdx.yaml"
+    text = file.read_text().replace("{max_drop: 3}", "{max_drop: 3, search: {recall@1: 3}}")
+    text = text.replace("{model: your-model, count: 2}", "{file: ours.json}")
+    file.write_text(text.replace("{model: your-model, ", '{model: your-model, price: "1,1,1", ', 1))
+    (checkout / "api" / "ours.json").write_text('{"book_table": {"description": "Reserve"}}')
+    status, printed = run(checkout, "", max_cost="0.0000001")
+    assert status == 2 and not run.models.bodies and not github.own, printed
+    assert run.values["steps.test.outputs.verdict"] == "cannot tell"
+    assert "search recall@1: " in printed
 
 
 @pytest.mark.parametrize("fault", [*FAULTS, "dropped", "forbidden"])

@@ -17,6 +17,7 @@ from sgdx_tools.folder import read_project
 from sgdx_tools.predictions import MadeCall, beginning, read_calls
 
 from ..mutations import is_read, mutations
+from .conftest import read_lines
 
 
 def message(finish_reason: str = "stop", **parts: Any) -> Json:
@@ -27,68 +28,11 @@ def tool_call(arguments: str) -> Json:
     return message(tool_calls=[{"function": {"name": "a", "arguments": arguments}}])
 
 
-WRITTEN = '<tool_call>\n{"name": "a", "parameters": {}}\n</tool_call> Done.'
-CUT = '<tool_call>{"name": "a", "arguments": {}}, {"na'
-
-
-@pytest.mark.parametrize(
-    ("body", "arguments", "counts"),
-    [
-        ({"calls": [{"name": "a"}]}, {}, {}),
-        ({"calls": [{"name": 1}]}, None, {"unread": 1}),
-        ({"calls": None}, None, {"unread": 1}),
-        (None, None, {"unread": 1}),
-        ({"error": {"code": "x"}}, None, {"unread": 1, "refused": 1}),
-        ({"choices": []}, None, {"unread": 1}),
-        ({"choices": [{"message": ["x"]}]}, None, {"unread": 1}),
-        (message(content="Hello"), None, {}),
-        (message("length", content="He"), None, {"unread": 1, "truncated": 1}),
-        # A server that does not know the form of the model's calls gives them as text: no client
-        # carries these out.
-        (message(content='{"name": "a", "arguments": {"b": 1}}'), None, {"text_calls": 1}),
-        (message(content=WRITTEN), None, {"text_calls": 1}),
-        (message(content='I met {"name": "Bob", "age": 3}.'), None, {}),
-        (message("length", content=CUT), None, {"unread": 1, "truncated": 1}),
-        (message(refusal="No"), None, {"refused": 1}),
-        (tool_call("{"), None, {"unread": 1}),
-        (tool_call(""), {}, {}),
-        # What has two meanings, or none that other programs can read.
-        (tool_call('{"city": "Oslo", "city": "Rome"}'), None, {"unread": 1}),
-        (tool_call('{"x": NaN}'), None, {"unread": 1}),
-        (tool_call('{"x": 1e400}'), None, {"unread": 1}),
-        (tool_call('{"x": "\\ud83d"}'), None, {"unread": 1}),
-        (tool_call(f'{{"x": {"[" * 300}{"]" * 300}}}'), None, {"unread": 1}),
-        ({"calls": [{"name": "a", "arguments": {"x": float("inf")}}]}, None, {"unread": 1}),
-        ({"calls": [{"name": "\ud83d"}]}, None, {"unread": 1}),
-        # What is no answer.
-        (message("error", content=""), None, {"unread": 1}),
-        (message(content=""), None, {"unread": 1}),
-        ({"detail": "rate limit"}, None, {"unread": 1}),
-    ],
-)
-def test_answers(body: Any, arguments: Json | None, counts: dict[str, int]) -> None:
-    calls = () if arguments is None else (MadeCall("a", arguments),)
-    assert read_calls(body) == (calls, counts)
-
-
-@pytest.mark.parametrize(
-    ("body", "calls", "counts"),
-    [
-        (message(content='{"name": "a", "arguments": {"b": 1}}'), [{"b": 1}], {"from_text": 1}),
-        (message(content=WRITTEN * 2), [{}, {}], {"from_text": 1}),
-        (message(content="<tool_call>a</tool_call>"), [], {"unread": 1}),
-        (message(content=f"{WRITTEN}<tool_call>a</tool_call>"), [], {"unread": 1, "from_text": 1}),
-        (message(content="Hello"), [], {}),
-        (message("length", content=CUT), [], {"unread": 1, "truncated": 1}),
-        (message(content=WRITTEN, tool_calls=[{"function": {"name": "a"}}]), [{}], {}),
-        ({"calls": []}, [], {}),
-    ],
-)
-def test_calls_in_a_text_where_they_count(
-    body: Any, calls: list[Json], counts: dict[str, int]
-) -> None:
-    made = tuple(MadeCall("a", arguments) for arguments in calls)
-    assert read_calls(body, text_calls=True) == (made, counts)
+@pytest.mark.parametrize("row", read_lines(Path(__file__).with_name("calls.jsonl")))
+def test_the_calls_of_an_answer(row: Json) -> None:
+    """What has two meanings, or is no answer, is unread; a text that looks like calls is none."""
+    made = tuple(MadeCall("a", arguments) for arguments in row["calls"])
+    assert read_calls(row["body"], row.get("text_calls", False)) == (made, row["counts"])
 
 
 def test_how_an_unread_answer_begins() -> None:

@@ -15,7 +15,6 @@ from sgdx_tools.asking import ToolPlan
 from sgdx_tools.folder import read_project
 from sgdx_tools.options import AskOptions
 
-from ..sgdx_llm.server import StandIn, completion, serving
 from .conftest import CASES, RIGHT, Capture, call, command, read_lines, rows, write_rows
 
 # Answers the first cases with the calls that are right under the variant, backwards and with noise.
@@ -46,15 +45,6 @@ def run(place: Path, *words: object, first: int = 1000) -> int:
     return command("run", place, "--command", program, "--output", "run", *words)
 
 
-def test_too_many_answers_that_cannot_be_read_end_a_run(folder: Path, tmp_path: Path) -> None:
-    cut = completion({"role": "assistant", "content": ""}, "length")
-    with serving(StandIn(answer=lambda body: cut)) as server:
-        limits = ("--concurrency", 1, "--stop-unread", "0.5/4")
-        asked = ("--model", "m", "--base-url", server.url, "--output", tmp_path / "out")
-        assert command("run", folder, *asked, *limits) == 1
-    assert len(server.bodies) == 4
-
-
 def test_a_program_may_answer_by_the_case_and_a_model_cannot(folder: Path) -> None:
     """Two cases with one conversation are two requests to a program, and one to a model."""
     alike = tuple(msgspec.structs.replace(CASES[1], id=case_id) for case_id in "bx")
@@ -63,16 +53,6 @@ def test_a_program_may_answer_by_the_case_and_a_model_cannot(folder: Path) -> No
     for asked, count in ((AskOptions(command="x", variant=["original"]), 2), (model, 1)):
         plan = ToolPlan(project, asked)
         assert len({request.key for request in plan.requests()}) == count
-
-
-def test_what_is_read_is_not_written_over(folder: Path, tmp_path: Path) -> None:
-    run = write_rows(tmp_path / "run", rows())
-    for name in ("tools.json", "cases.jsonl", "variants/v1.json", "../run/v1.jsonl"):
-        before = (folder / name).read_bytes()
-        for said in ("score", "report"):
-            words = ("--predictions", run, "--output", folder / name)
-            assert command(said, folder, *words) == 2
-        assert (folder / name).read_bytes() == before
 
 
 def test_run_and_score_a_program(place: Path, capsys: Capture) -> None:
@@ -90,15 +70,6 @@ def test_run_and_score_a_program(place: Path, capsys: Capture) -> None:
     assert command("score", place, *words, "--max-drop", "3") == 2  # four cases are too few to tell
     assert capsys.readouterr().out.splitlines()[-1].startswith("cannot tell: ")
     assert read_result(Path("scores.json")).result["call_worst"] == 1.0
-
-
-def test_a_program_that_answers_something_else_is_told_by_its_first_line(
-    place: Path, capsys: Capture
-) -> None:
-    program = f"{sys.executable} -m this"
-    assert command("run", place, "--command", program, "--output", "run") == 2
-    error = capsys.readouterr().err
-    assert "'The Zen of Python, by Tim Peters'" in error and "custom_id" in error
 
 
 def test_a_run_goes_on_where_the_program_stopped_and_with_more_cases(

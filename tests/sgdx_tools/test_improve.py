@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -134,14 +133,3 @@ def test_halves_have_whole_dialogues_and_half_of_each_tool() -> None:
     talks = [Case(str(i), (), None, dialogue=str(i // 3)) for i in range(12)]
     first, second = halves(talks)
     assert not {c.dialogue for c in first} & {c.dialogue for c in second}
-
-
-def test_too_few_cases_are_refused(folder: Path, capsys: Capture) -> None:
-    file = folder.parent / "sgdx.yaml"
-    program = {"command": sys.executable}
-    file.write_text(
-        json.dumps({"tools": str(folder), "models": [program], "variants": {"model": "m"}})
-    )
-    for project, fact in ((file, "4 cases"), (folder, "sgdx.yaml")):
-        assert command("improve", project, "--output", folder.parent / "out") == 2
-        assert fact in capsys.readouterr().err

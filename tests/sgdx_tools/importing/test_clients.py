@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from sgdx_dataset import SgdxError
 from sgdx_tools.data import Source
-from sgdx_tools.importing import import_source, kind_of
+from sgdx_tools.importing import kind_of
 from sgdx_tools.importing.clients import client_servers, variables_in
 
-from ..conftest import Capture, command
-from .test_mcp_servers import BY_HAND, BY_SDK
+from ..conftest import Capture, command, mcp_server
+from .test_mcp_servers import BY_HAND
 
-SDK = {"command": sys.executable, "args": ["${workspaceFolder}/by_sdk.py"]}
+MINE = {"command": sys.executable, "args": ["${workspaceFolder}/kitchen.py"]}
 LOCKED = {"command": sys.executable, "args": ["by_hand.py", "locked"]}
 ENV = {**LOCKED, "env": {"TOKEN": "Bearer ${KEY}"}}
 OFF = {"command": "none", "disabled": True}
@@ -24,7 +23,7 @@ CODEX = f"""
 model = "any"
 [mcp_servers.kitchen]
 command = {json.dumps(sys.executable)}
-args = ["by_sdk.py"]
+args = ["kitchen.py"]
 [mcp_servers.hand]
 command = {json.dumps(sys.executable)}
 args = ["by_hand.py", "locked"]
@@ -35,23 +34,24 @@ enabled = false
 """
 COMMENTED = """{ // of the workspace
   "inputs": [{"type": "promptString", "id": "my-key", "password": true}], /* asked */
-  "servers": {"kitchen": SDK, "hand": HAND, },
+  "servers": {"kitchen": MINE, "hand": HAND, },
 }"""
-VSCODE = COMMENTED.replace("SDK", json.dumps({**SDK, "type": "stdio"})).replace(
+VSCODE = COMMENTED.replace("MINE", json.dumps({**MINE, "type": "stdio"})).replace(
     "HAND", json.dumps({**LOCKED, "env": {"TOKEN": "Bearer ${input:my-key}"}})
 )
 ZED = {"command": {"path": sys.executable, **{k: v for k, v in ENV.items() if k != "command"}}}
 FILES = {
-    ".mcp.json": {"mcpServers": {"kitchen": {**SDK, "type": "stdio"}, "hand": ENV, "off": OFF}},
-    "claude_desktop_config.json": {"mcpServers": {"kitchen": SDK, "hand": ENV}},
+    ".mcp.json": {"mcpServers": {"kitchen": {**MINE, "type": "stdio"}, "hand": ENV, "off": OFF}},
+    "claude_desktop_config.json": {"mcpServers": {"kitchen": MINE, "hand": ENV}},
     ".cursor/mcp.json": {
-        "mcpServers": {"kitchen": SDK, "hand": {**LOCKED, "env": {"TOKEN": "Bearer ${env:KEY}"}}}
+        "mcpServers": {"kitchen": MINE, "hand": {**LOCKED, "env": {"TOKEN": "Bearer ${env:KEY}"}}}
     },
     ".gemini/settings.json": {
-        "theme": "x", "mcpServers": {"kitchen": SDK, "hand": {**LOCKED, "env": {"TOKEN": "$TOKEN"}}}
+        "theme": "x",
+        "mcpServers": {"kitchen": MINE, "hand": {**LOCKED, "env": {"TOKEN": "$TOKEN"}}},
     },
-    ".zed/settings.json": {"context_servers": {"kitchen": SDK, "hand": ZED, "ext": {"v": "x"}}},
-    "settings.json": {"mcp": {"servers": {"kitchen": SDK, "hand": ENV}}},
+    ".zed/settings.json": {"context_servers": {"kitchen": MINE, "hand": ZED, "ext": {"v": "x"}}},
+    "settings.json": {"mcp": {"servers": {"kitchen": MINE, "hand": ENV}}},
     "config.toml": CODEX,
     ".vscode/mcp.json": VSCODE,
 }  # fmt: skip
@@ -59,7 +59,7 @@ FILES = {
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "by_sdk.py").write_text(BY_SDK)
+    (tmp_path / "kitchen.py").write_text(mcp_server())
     (tmp_path / "by_hand.py").write_text(BY_HAND)
     for name, value in (
         ("KEY", "sk-secret"),
@@ -86,13 +86,13 @@ def test_all_servers_of_a_client(name: str, place: Path) -> None:
     assert [server.access.cwd for server in servers] == [place, place]
     assert servers[0].access.env == {}
     assert servers[1].access.env == {"TOKEN": "Bearer sk-secret"}
-    assert servers[0].line.endswith("by_sdk.py") and "$" not in servers[0].line
+    assert servers[0].line.endswith("kitchen.py") and "$" not in servers[0].line
     assert variables_in(path) <= {"KEY", "TOKEN", "my-key"} and variables_in(path)
 
 
 def test_tools_of_two_servers_become_one_folder(place: Path, capsys: Capture) -> None:
     """A name that two have is said, and no key is written."""
-    entries = {"a": SDK, "b": {**SDK, "cwd": "."}, "hand": ENV}
+    entries = {"a": MINE, "b": {**MINE, "cwd": "."}, "hand": ENV}
     path = put(place / ".mcp.json", {"mcpServers": entries})
     assert command("import", path, "--output", place / "api") == 0
     names = [tool["name"] for tool in json.loads((place / "api" / "tools.json").read_text())]
@@ -120,21 +120,6 @@ def test_addresses_get_headers(place: Path) -> None:
         assert (server.line, server.access.headers) == ("http://h:1/mcp", {header: value}), content
 
 
-def test_what_is_no_client_s_file(place: Path) -> None:
-    for content, fact in (
-        ({"mcpServers": {"a": 3}}, "server a"),
-        ({"mcpServers": {"a": {"command": ["x"]}}}, "server a: command"),
-        ({"mcpServers": {"a": {"command": "x", "args": "y"}}}, "server a"),
-        ({"mcpServers": {"a": {"url": "nowhere"}}}, "server a: url"),
-        ({"mcpServers": {"a": {**ENV, "env": {"T": "${NO_SUCH}"}}}}, "env: T: found no NO_SUCH"),
-        ({"mcpServers": {"a": OFF}}, "switched on"),
-        ({"mcpServers": {}}, "switched on"),
-        ('{"mcpServers": {', "client's file"),
-    ):
-        path = put(place / "bad.json", content)
-        with pytest.raises(SgdxError) as error:
-            import_source([str(path)])
-        assert "bad.json" in str(error.value) and fact in str(error.value), error.value
-        assert "\n" not in str(error.value) and "sk-secret" not in str(error.value)
+def test_a_document_that_has_servers_is_no_client_s_file(tmp_path: Path) -> None:
     openapi = {"openapi": "3.1.0", "servers": [{"url": "http://h"}]}
-    assert kind_of(str(put(place / "o.json", openapi))) == "openapi"
+    assert kind_of(str(put(tmp_path / "o.json", openapi))) == "openapi"

@@ -10,107 +10,46 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sgdx_tools.folder import read_project
-from sgdx_tools.importing.collection import Collection
 from sgdx_tools.importing.openapi import import_openapi
 
-from ..conftest import Capture, command, objects
+from ..conftest import Capture, command, read_lines
 
 Json = Any
 LIBRARY = Path(__file__).with_name("library_3_0.yaml")
-
-
-def import_document(tmp_path: Path, document: Json) -> Collection:
-    path = tmp_path / "api.json"
-    path.write_text(document if isinstance(document, str) else json.dumps(document))
-    return import_openapi(path)
-
-
-def document_of(**operation: Json) -> Json:
-    paths = {"/a": {"get": {"operationId": "a", **operation}}}
-    return {"openapi": "3.1.0", "info": {}, "paths": paths}
-
-
-def body_of(tmp_path: Path, schema: Json, **components: Json) -> tuple[Json, Json]:
-    """The schema of a body, after it and components are imported, with its definitions."""
-    document = document_of(requestBody={"content": {"application/json": {"schema": schema}}})
-    document |= {"components": {"schemas": components}}
-    found = import_document(tmp_path, document).tools["a"].parameters
-    return found["properties"]["body"], found.get("$defs", {})
 
 
 def component(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def heir(of: str, name: str) -> Json:
-    return {"allOf": [component(of), objects([name], **{name: {}})]}
+def body_of(path: Path, name: str, components: Json) -> Json:
+    """The schema of a body that is one of some components, after an import."""
+    content = {"application/json": {"schema": component(name)}}
+    operation = {"operationId": "a", "requestBody": {"content": content}}
+    document = {"openapi": "3.1.0", "info": {}, "paths": {"/a": {"get": operation}}}
+    path.write_text(json.dumps(document | {"components": {"schemas": components}}))
+    found = import_openapi(path).tools["a"].parameters
+    return {**found["properties"]["body"], "$defs": found.get("$defs", {})}
 
 
-SENT = objects(["kind"], kind={"type": "string"}) | {
-    "discriminator": {"propertyName": "kind", "mapping": {"sea": "Sea", "car ferry": "Ferry"}}
-}
-PAID = {
-    "oneOf": [component("Card"), component("Cash")],
-    "discriminator": {
-        "propertyName": "kind",
-        "mapping": {"card": component("Card")["$ref"], "credit-card": "Card"},
-    },
-}
-COMPONENTS = {
-    "Sent": SENT,
-    "Sea": heir("Sent", "vessel"),
-    "Ferry": heir("Sea", "cars"),
-    "Air": heir("Sent", "flight"),
-    "Named": {"allOf": [component("Sent")], "description": "Other words"},
-    "Paid": PAID,
-    "Card": objects(kind={}, pan={}),
-    "Cash": objects(kind={}),
-    "Pet": {
-        "oneOf": [component("Cat"), component("Dog")],
-        "discriminator": {"propertyName": "kind"},
-    },
-    "Cat": objects(["kind"], kind={"const": "cat"}),
-    "Dog": objects(["kind"], kind={"enum": ["dog", "Dog"]}),
-}
+# Schemas that say by a value which of them is meant; and values, and which schema takes them.
+FIRST, *ROWS = read_lines(Path(__file__).with_name("discriminators.jsonl"))
+COMPONENTS = FIRST["components"]
 
 
-@pytest.mark.parametrize(
-    ("of", "value", "is_valid"),
-    [
-        # By the mapping, to a reference or a name, or else by the name of the schema.
-        ("Paid", {"kind": "card"}, True),
-        ("Paid", {"kind": "credit-card"}, True),
-        ("Paid", {"kind": "Cash"}, True),
-        ("Paid", {"kind": "Card"}, False),
-        ("Paid", {"kind": "cash"}, False),
-        # Or by what the schema says itself.
-        ("Pet", {"kind": "cat"}, True),
-        ("Pet", {"kind": "Cat"}, False),
-        ("Pet", {"kind": "Dog"}, True),
-        # Heirs are those of the mapping, and those that have the schema in their `allOf`.
-        ("Sent", {"kind": "sea", "vessel": "Ann"}, True),
-        ("Sent", {"kind": "Air", "flight": 7}, True),
-        ("Sent", {"kind": "Air", "vessel": "Ann"}, False),
-        ("Sent", {"kind": "car ferry", "vessel": "Ann", "cars": 2}, True),
-        ("Sent", {"kind": "car ferry", "vessel": "Ann"}, False),
-        ("Sent", {"kind": "ship", "vessel": "Ann", "cars": 2}, False),
-        ("Sea", {"kind": "sea", "vessel": "Ann"}, True),
-        ("Sea", {"kind": "car ferry", "vessel": "Ann"}, False),
-        ("Ferry", {"kind": "car ferry", "vessel": "Ann", "cars": 2}, True),
-        ("Ferry", {"kind": "sea", "vessel": "Ann", "cars": 2}, False),
-        ("Named", {"kind": "sea", "vessel": "Ann"}, True),
-        ("Named", {"kind": "sea"}, False),
-    ],
-)
-def test_a_discriminator_tells_variants_and_heirs(
-    of: str, value: Json, is_valid: bool, tmp_path: Path
-) -> None:
-    """The same where schemas inherit from each other in a circle, which no validator ends."""
-    body, definitions = body_of(tmp_path, component(of), **COMPONENTS)
-    assert Draft202012Validator({**body, "$defs": definitions}).is_valid(value) == is_valid
-    circle = COMPONENTS | {"Sent": SENT | {"properties": {}, "allOf": [component("Ferry")]}}
-    _, of_circle = body_of(tmp_path, component(of), **circle)
-    assert of in ("Sea", "Air", "Paid", "Pet") or "car ferry" in json.dumps(of_circle)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['of']} {row['value']['kind']}")
+def test_a_discriminator_tells_variants_and_heirs(row: Json, tmp_path: Path) -> None:
+    """By the mapping, else by the name of the schema, or what it says itself.
+
+    Heirs are those of the mapping, and those that have the schema in their `allOf`. The same where
+    schemas inherit from each other in a circle, which no validator ends.
+    """
+    name, file = row["of"], tmp_path / "api.json"
+    body = body_of(file, name, COMPONENTS)
+    assert Draft202012Validator(body).is_valid(row["value"]) == row["is_valid"]
+    circle = COMPONENTS["Sent"] | {"properties": {}, "allOf": [component("Ferry")]}
+    of_circle = json.dumps(body_of(file, name, COMPONENTS | {"Sent": circle})["$defs"])
+    assert name in ("Sea", "Air", "Paid", "Pet") or "car ferry" in of_circle
 
 
 def test_an_import_says_what_was_left_out(tmp_path: Path, capsys: Capture) -> None:

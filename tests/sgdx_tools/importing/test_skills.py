@@ -164,4 +164,3 @@ def test_the_page_begins_with_commands_that_run(
     assert (verdict["of"], verdict["verdict"]) == ("recall@1", "failed")
     project = load_tools(Path("sgdx.yaml"))
     assert len(project.tools) == 5 and len(project.cases) == 18
-    assert command("demo", "--skills", "--output", tmp_path) == 2
