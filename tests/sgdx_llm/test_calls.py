@@ -109,54 +109,21 @@ def test_what_are_no_arguments(written: Any) -> None:
         decode_arguments(written)
 
 
-def test_conversations_of_other_interfaces() -> None:
-    function = {"name": "get_weather", "arguments": '{"city": "Rome"}'}
-    call = {"type": "function", "function": function, "id": "c"}
-    expected = [
-        {"role": "system", "content": "Be kind."},
-        {"role": "user", "content": "Rome?"},
-        {"role": "assistant", "content": "Hm.", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c", "content": "rain"},
-        {"role": "user", "content": "And Davos?"},
-    ]
-    rain, davos = ({"type": "text", "text": text} for text in ("rain", "And Davos?"))
-    result = {"type": "tool_result", "tool_use_id": "c", "content": [rain]}
-    rome, hm = {"role": "user", "content": "Rome?"}, {"role": "assistant", "content": BLOCKS}
-    anthropic = {"messages": [rome, hm, {"role": "user", "content": [result, davos]}]}
-    assert conversation_of({"system": "Be kind.", **anthropic}) == expected
-    responses = [
-        {"role": "user", "content": [{"type": "input_text", "text": "Rome?"}]},
-        *RESPONSES,
-        {"type": "function_call_output", "call_id": "c", "output": "rain"},
-        {"role": "user", "content": "And Davos?"},
-    ]
-    assert conversation_of({"instructions": "Be kind.", "input": responses}) == expected
-    assert conversation_of({"input": "Rome?"}) == [{"role": "user", "content": "Rome?"}]
-    said: list[Any] = [{"text": "Rome?"}]
-    called = {"toolUse": {"toolUseId": "c", "name": "get_weather", "input": {"city": "Rome"}}}
-    came = {"toolResult": {"toolUseId": "c", "content": [{"text": "rain"}]}}
-    bedrock = [
-        {"role": "user", "content": said},
-        {"role": "assistant", "content": [{"text": "Hm."}, called]},
-        {"role": "user", "content": [came, {"text": "And Davos?"}]},
-    ]
-    assert conversation_of({"system": [{"text": "Be kind."}], "messages": bedrock}) == expected
-    # Gemini has no ids, so that some are made.
+def test_gemini_s_calls_get_ids_and_its_thoughts_are_no_text() -> None:
+    """The other forms stand in the logs of the tools' tests."""
+    call = {"functionCall": {"name": "get_weather", "args": {"city": "Rome"}}}
+    result = {"functionResponse": {"name": "get_weather", "response": {"sky": "rain"}}}
     contents = [
-        {"role": "user", "parts": said},
-        {"role": "model", "parts": [{"text": "so", "thought": True}, {"text": "Hm."},
-                                    {"functionCall": {"name": "get_weather",
-                                                      "args": {"city": "Rome"}}}]},
-        {"role": "user", "parts": [{"functionResponse": {"name": "get_weather",
-                                                         "response": {"sky": "rain"}}}]},
-        {"role": "user", "parts": [{"text": "And Davos?"}]},
-    ]  # fmt: skip
-    found = conversation_of({"systemInstruction": {"parts": [{"text": "Be kind."}]},
-                             "contents": contents})  # fmt: skip
-    assert found[2]["tool_calls"] == [call | {"id": "call_1"}]
-    assert found[3] == {"role": "tool", "tool_call_id": "call_1", "name": "get_weather",
-                        "content": '{"sky": "rain"}'}  # fmt: skip
-    assert [*found[:2], found[4]] == [*expected[:2], expected[4]]
+        {"role": "user", "parts": [{"text": "Rome?"}]},
+        {"role": "model", "parts": [{"text": "so", "thought": True}, {"text": "Hm."}, call]},
+        {"role": "user", "parts": [result]},
+    ]
+    function = {"name": "get_weather", "arguments": '{"city": "Rome"}'}
+    _, called, told = conversation_of({"contents": contents})
+    assert called["content"] == "Hm."
+    assert called["tool_calls"] == [{"type": "function", "function": function, "id": "call_1"}]
+    assert (told["tool_call_id"], told["content"]) == ("call_1", '{"sky": "rain"}')
+    assert conversation_of({"input": "Rome?"}) == [{"role": "user", "content": "Rome?"}]
 
 
 TEXTS = st.lists(

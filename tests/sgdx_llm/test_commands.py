@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -210,16 +209,6 @@ def test_an_estimate_where_requests_that_are_equal_are_counted_once(
     assert cost == pytest.approx((2 * tokens_in + 10 * tokens_out) / 1e6, abs=0.01)
     assert rows["same"] == [0] * 7
     assert rows["all"][:2] == [a + b for a, b in zip(rows["original"][:2], rows["v5"][:2])]
-
-
-def test_what_a_program_says_last_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    program = f"{sys.executable} -c \"import sys; sys.exit('no memory')\""
-    assert ask("predict", "--output", tmp_path / "out", "--command", program) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("sgdx: error: ") and "no memory" in said and said.count("\n") == 1
-    assert not list(tmp_path.rglob("*.jsonl"))
 
 
 def test_another_run_is_asked_and_the_answers_of_both_are_kept(

@@ -62,9 +62,16 @@ def test_what_is_not_read_is_named(folder: Path, refused: Json, capsys: Capture)
 
 @pytest.mark.parametrize("row", read_lines(Path(__file__).with_name("logs_answers.jsonl")))
 def test_what_an_answer_calls(folder: Path, row: Json) -> None:
-    """Two messages are one answer, and two choices are two; a refusal is one that calls nothing."""
+    """Two messages are one answer, and two choices are two; a refusal is one that calls nothing.
+
+    Of spans in the structure of OTLP, the conversation and whose it is are looked at too.
+    """
     before = {case.id for case in read_project(folder).all_cases}
     write_lines(folder.parent / "log.jsonl", [row["record"]])
     assert command("cases", folder, "--from", folder.parent / "log.jsonl") == 0
     new = [case for case in read_project(folder).all_cases if case.id not in before]
     assert [case.expect and [call.name for call in case.expect] for case in new] == row["expect"]
+    if "messages" in row:
+        (case,) = new
+        said = [[message["role"], message["content"]] for message in case.messages]
+        assert (said, case.dialogue) == (row["messages"], row.get("dialogue", ""))

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from sgdx_cli import main
 from sgdx_tools.folder import write_project
 
 from .conftest import CASES, TOOLS, V1, command
@@ -132,17 +131,3 @@ def test_a_test_that_dies_says_so_where_an_older_one_passed(project: Path) -> No
     for name in ("junit.xml", "summary.md"):
         assert "cases.jsonl:1" in (project / name).read_text()
     assert not (project / "sgdx-run" / "report.html").exists()
-
-
-def test_a_report_is_written_beside_no_page_of_others(project: Path) -> None:
-    score = ("score", "--source", "sample", "--predictions", "v1=p.jsonl", "--output", "s.json")
-    assert main(["predict", "--tracker", "lexical", "--source", "sample", "--variant", "v1",
-                 "--split", "test", "--output", "predicted"]) == 0  # fmt: skip
-    shutil.copy(project / "predicted" / "v1.jsonl", project / "p.jsonl")
-    assert main(list(score)) == 0
-    before = files(project)
-    for place in ("site", "empty"):
-        assert main(["report", "s.json", "--source", "sample", "--output", place]) == 2
-    assert files(project) == before
-    for _ in range(2):
-        assert main(["report", "s.json", "--source", "sample", "--output", "new"]) == 0

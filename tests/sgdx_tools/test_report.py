@@ -8,13 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
-
-from sgdx_tools.data import ToolWords, Variant, Words
-from sgdx_tools.folder import write_project
 
 from ..browser import browser as browser
-from .conftest import CASES, RIGHT, TOOLS, Rows, call, command, rows, user, write_rows
+from .conftest import RIGHT, call, command, rows, write_rows
 
 HOSTILE = "</script><script>document.title = 'stolen'</script><img src=x onerror=alert(1)>"
 WRONG = call("reserve", guests=5, place={"town": HOSTILE})
@@ -62,29 +58,6 @@ def test_every_case_under_every_variant_of_every_model(page: Path) -> None:
     blamed = [data["words"]["v1"][i][:2] for i in cell["blamed"]]
     assert blamed == [["book", "people"], ["book", "place.city"]]
     assert data["cases"][0]["said"] == [["user", "Four in Rome"]]
-
-
-def test_two_hundred_cases_under_six_variants_fit_in_300_kb(tmp_path: Path) -> None:
-    """Half of the answers are wrong, each in another way."""
-    cases = [
-        replace(CASES[0], id=f"case-{i}", messages=(user(f"A table in Rome, please, number {i}"),))
-        for i in range(200)
-    ]
-    names = {"original": "people"} | {f"v{i}": f"guests_{i}" for i in range(1, 6)}
-    variants = [
-        Variant(name, {"book": ToolWords(parameters={"people": Words(guests, "How many")})}, "me")
-        for name, guests in [*names.items()][1:]
-    ]
-    write_project(tmp_path / "api", TOOLS, cases, variants=variants)
-    predictions: Rows = []
-    for name, guests in names.items():
-        for i, case in enumerate(cases):
-            place = {"city": f"Rome {i}" if i % 2 else "Rome"}
-            calls = call("book", **{guests: 4, "place": place})
-            predictions.append({"id": case.id, "variant": name, "calls": calls})
-    output, run = tmp_path / "page.html", write_rows(tmp_path / "run", predictions)
-    assert command("report", tmp_path / "api", "--predictions", run, "--output", output) == 0
-    assert output.stat().st_size < 300_000
 
 
 def test_the_page_in_a_browser(page: Path, browser: Any) -> None:

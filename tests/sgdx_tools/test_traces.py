@@ -18,7 +18,6 @@ from .conftest import CASES, TOOLS, Capture, Rows, call, command, objects, rows,
 Json = Any
 BOOKED = call_completion("book", '{"people": 3}')
 TEXT = completion({"role": "assistant", "content": "Bye."}, "stop")
-ROME = {"city": "Rome"}
 
 
 def asked(text: str, response: Json, **more: Json) -> Json:
@@ -73,51 +72,6 @@ def test_logs_become_unreviewed_cases(folder: Path, capsys: Capture) -> None:
     assert left_out(error) == [4, 8, 9, 10, 11]
     said = ["new cases 4", "known already 2", "left out 5"]
     assert {*said} <= {*error.split("read: ")[1].splitlines()[0].split(", ")}
-
-
-def part(role: str, **of: Json) -> Json:
-    return {"role": role, "parts": [of]}
-
-
-def otlp(value: Json) -> Json:
-    """A value in the structure of OTLP."""
-    if isinstance(value, dict):
-        return {"kvlistValue": {"values": otlp_attributes(value)}}
-    if isinstance(value, list):
-        return {"arrayValue": {"values": [otlp(item) for item in value]}}
-    return {"stringValue": value}
-
-
-def otlp_attributes(values: Json) -> Json:
-    return [{"key": key, "value": otlp(value)} for key, value in values.items()]
-
-
-def test_spans_become_cases_of_their_conversation(folder: Path) -> None:
-    """As a collector writes them: messages as text, or in the structure of OTLP."""
-    called = part("assistant", type="tool_call", id="1", name="weather", arguments=ROME)
-    result = part("tool", type="tool_call_response", id="1", result="rain")
-    said = [part("user", type="text", content="Rain in Rome?"), called, result]
-    instructions = [{"type": "text", "content": "Be kind."}]
-    answer = [part("assistant", type="text", content="Yes.")]
-    span = {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.system_instructions": json.dumps(instructions),
-        "gen_ai.output.messages": json.dumps(answer),
-    }
-    talk = {"gen_ai.conversation.id": "talk", "gen_ai.input.messages": json.dumps(said)}
-    structured = {"gen_ai.input.messages": [part("user", type="text", content="And in Bonn?")]}
-    listed = [{"name": "chat m", "attributes": otlp_attributes(span | talk)}]
-    first, second = added(
-        folder,
-        {"resourceSpans": [{"scopeSpans": [{"spans": listed}]}]},
-        {"attributes": otlp_attributes(span | structured)},
-    )
-    assert first.dialogue == "talk" and second.dialogue == ""
-    system, question, called, result = first.messages
-    assert (system["role"], question["content"]) == ("system", "Rain in Rome?")
-    assert json.loads(called["tool_calls"][0]["function"]["arguments"]) == ROME
-    assert result == {"role": "tool", "tool_call_id": "1", "content": "rain"}
-    assert second.messages[1] == user("And in Bonn?")
 
 
 def test_a_review_drops_what_is_struck_out_and_is_never_lost(folder: Path, capsys: Capture) -> None:
@@ -185,24 +139,6 @@ def test_several_at_once_lose_no_case(folder: Path) -> None:
     for i, status in enumerate(ended):
         assert status in (0, 2)
         assert sum(name.startswith(f"{i}-") for name in ids) == (0 if status else 9)
-
-
-def test_hostile_traces_are_left_out(folder: Path, capsys: Capture) -> None:
-    image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}
-    hostile = [
-        {"request": {"messages": [image]}, "response": TEXT},
-        {"request": {"messages": 5}, "response": TEXT},
-        {"request": [], "response": []},
-        {"attributes": {"gen_ai.input.messages": "[", "gen_ai.output.messages": "[]"}},
-        {"attributes": {"gen_ai.input.messages": "[]", "gen_ai.output.messages": "[]"}},
-        {"resourceSpans": 7},
-        None,
-        5,
-    ]
-    assert len(added(folder, *hostile, asked("A", BOOKED))) == 1
-    assert left_out(capsys.readouterr().err) == [1, 2, 3, 4, 5, 6, 7, 8]
-    write_lines(folder.parent / "log.jsonl", hostile)
-    assert command("cases", folder, "--from", folder.parent / "log.jsonl") == 2
 
 
 # An argument whose own parts are called as the alternatives of an expected value are.

@@ -124,6 +124,9 @@ def test_what_cannot_be_done_is_one_line(
     assert reported(run, "--output", run / "scores.json") == 2
     assert "is a file, expected a folder" in capsys.readouterr().err
     assert not list(out.iterdir())
+    (out / "index.html").write_text("a page of others")
+    assert reported(run, "--output", out) == 2
+    assert [path.read_text() for path in out.iterdir()] == ["a page of others"]
 
 
 def test_a_report_of_a_choice(runs: dict[str, Path], tmp_path: Path) -> None:
