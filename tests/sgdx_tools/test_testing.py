@@ -353,7 +353,7 @@ def versions_tested(
     file = f"tools: {{{tools}MORE}}\ncases: cases.jsonl\nvariants: {{file: none.json}}\n"
     file += f"models: [{{command: '{sys.executable} program.py'}}]\n"
     file += f"gate: {{{more.get('gate', '')}max_drop: 3}}\n"
-    for version, content, said in (("base", base, ""), ("head", head, more.get("head", ""))):
+    for version, content, said in (("base", base, ""), ("head", head, more.get("keys", ""))):
         lines = (case | {"messages": [user("Rome?")]} for case in cases)
         write_lines(place / version / "cases.jsonl", lines)
         (place / version / "sgdx.yaml").write_text(file.replace("MORE", said))
@@ -371,7 +371,7 @@ def test_a_pull_request_may_not_ask_for_keys(
     server = mcp_server(BOOK)
     asks = f"import os\nassert 'TOKEN' not in os.environ\n{server}"
     tools, more = f'source: "{sys.executable} tools"', ", env: {TOKEN: '${KEY}'}"
-    assert versions_tested(tmp_path, tools, server, asks, head=more)[0] == 0
+    assert versions_tested(tmp_path, tools, server, asks, keys=more)[0] == 0
 
 
 def test_the_server_of_each_version_is_started_and_stopped(tmp_path: Path) -> None:

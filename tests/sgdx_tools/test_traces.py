@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from sgdx_dataset.io.files import locked
 from sgdx_tools import score
 from sgdx_tools.data import Case, ExpectedCall, Tool, ToolWords, Variant, Words
 from sgdx_tools.folder import read_project, write_project
@@ -126,19 +125,14 @@ def test_what_is_mended_in_the_table_is_refused_and_in_the_cases_kept(
     assert not any(case.unreviewed for case in read_project(folder).all_cases)
 
 
-def test_several_at_once_lose_no_case(folder: Path) -> None:
-    """Each adds its cases, or says that another one is writing and adds none."""
-    processes = []
-    for i in range(3):
-        log = folder.parent / f"at-once-{i}.jsonl"
-        write_lines(log, [asked(f"{i} {n}", BOOKED, custom_id=f"{i}-{n}") for n in range(9)])
-        words = [sys.executable, "-m", "sgdx_tools", "cases", str(folder), "--from", str(log)]
-        processes.append(subprocess.Popen(words, stderr=subprocess.PIPE))
-    ended = [process.wait() for process in processes]
-    ids = {case.id for case in read_project(folder).all_cases}
-    for i, status in enumerate(ended):
-        assert status in (0, 2)
-        assert sum(name.startswith(f"{i}-") for name in ids) == (0 if status else 9)
+def test_while_another_process_adds_cases_none_is_lost(folder: Path) -> None:
+    log = write_lines(folder.parent / "log.jsonl", [asked("A", BOOKED, custom_id="a1")])
+    before = (folder / "cases.jsonl").read_bytes()
+    with locked(folder):
+        assert command("cases", folder, "--from", log) == 2
+    assert (folder / "cases.jsonl").read_bytes() == before
+    assert command("cases", folder, "--from", log) == 0
+    assert "a1" in {case.id for case in read_project(folder).all_cases}
 
 
 # An argument whose own parts are called as the alternatives of an expected value are.
