@@ -32,6 +32,12 @@ class State(NamedTuple):
     requested: tuple[str, ...] = ()  # the slots that the user asks for
 
 
+def new_values(before: Values, now: Values) -> Values:
+    """The slots whose value is new: those with no variant in common with the value before."""
+    # The value of an unchanged slot may gain variants.
+    return {slot: of for slot, of in now.items() if set(of).isdisjoint(before.get(slot, ()))}
+
+
 class Gold(NamedTuple):
     """The gold annotation of a frame."""
 

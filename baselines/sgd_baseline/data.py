@@ -1,157 +1,43 @@
-"""Frame rows as turns of tokens with their schema elements, their labels, and batches of both."""
+"""Dialogues as turns of tokens with the frames that are asked about each, their labels, batches."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import torch
-from datasets import Dataset
 from numpy.typing import NDArray
 from torch.nn.functional import pad
 from transformers import PreTrainedTokenizerBase
 
-from sgdx_dataset.schema import DONTCARE, NONE_INTENT
-from sgdx_dataset.tracker_inputs import GOLD
+from sgdx_dataset.schema import DONTCARE
 
 from ..batching import Ints, padded
+from ..data.dialogues import Dialogue, Gold, Values, new_values
 from ..encoders import character_span, token_span
 from ..tracker import Examples
-from ..xla import fill_up
-from .elements import ElementTable, ServiceElements
+from ..xla import Tensors, fill_up
+from .elements import Elements
 from .modeling import CLS, IGNORED
-
-Row = dict[str, Any]
-_ROWS = 1000  # number of frame rows that are read into memory together
-
-
-@dataclass
-class FrameColumns:
-    """Frames as columns, in the order of the frame rows."""
-
-    ids: list[str] = field(default_factory=list)
-    variants: list[str] = field(default_factory=list)
-    dialogues: list[str] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)  # of the turns in their dialogues
-    # The distinct turns, of the system's last utterance and the user's, and of each frame the index
-    # among them [frames].
-    texts: list[tuple[str, str]] = field(default_factory=list)
-    text: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-    # The same for the schema of each service under each variant.
-    schemas: list[Row] = field(default_factory=list)
-    service: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def group(self, index: int) -> tuple[str, str, int]:
-        """Variant, dialogue and service of a frame; frames that share them share one state."""
-        return self.variants[index], self.dialogues[index], int(self.service[index])
-
-
-def read_frames(rows: Dataset) -> FrameColumns:
-    """Read the columns of frame rows, which may be of several variants."""
-    frames = FrameColumns()
-    texts: dict[tuple[str, str], int] = {}
-    services: dict[tuple[str, str], int] = {}
-    text, service = [], []
-    for table in rows.with_format("arrow").iter(_ROWS):
-        variants = table["variant"].to_pylist()
-        frames.ids += table["frame_id"].to_pylist()
-        frames.variants += variants
-        frames.dialogues += table["dialogue_id"].to_pylist()
-        frames.numbers += table["turn"].to_pylist()
-        pairs = zip(last_utterances(table["history"]), table["utterance"].to_pylist())
-        text += [texts.setdefault(pair, len(texts)) for pair in pairs]
-        for index, key in enumerate(zip(variants, table["service"].to_pylist())):
-            if key not in services:
-                services[key] = len(services)
-                frames.schemas.append(table["schema"][index].as_py())
-            service.append(services[key])
-    frames.texts = list(texts)
-    frames.text, frames.service = np.array(text, np.int64), np.array(service, np.int64)
-    return frames
-
-
-def last_utterances(histories: pa.ChunkedArray) -> list[str]:
-    """The last utterance of each history; empty text for an empty history."""
-    turns = histories.combine_chunks()
-    lengths = turns.value_lengths().to_numpy()
-    last = pa.array(np.cumsum(lengths) - 1, mask=lengths == 0)
-    utterances = pc.struct_field(turns.flatten(), "utterance").take(last)
-    texts: list[str] = pc.fill_null(utterances, "").to_pylist()
-    return texts
-
-
-def by_text(frames: FrameColumns) -> list[Ints]:
-    """Indices of the frames of each distinct turn, which share one pass of the encoder."""
-    order = np.argsort(frames.text, kind="stable")
-    return np.split(order, np.searchsorted(frames.text[order], np.arange(1, len(frames.texts))))
-
-
-def by_turn(frames: FrameColumns) -> list[Ints]:
-    """Indices of the frames of each turn of a dialogue under a variant, which are consecutive."""
-    turns = list(zip(frames.variants, frames.dialogues, frames.numbers))
-    starts = [i for i in range(1, len(turns)) if turns[i] != turns[i - 1]]
-    return np.split(np.arange(len(turns)), starts) if turns else []
-
-
-Values = Mapping[str, Sequence[str]]
-Group = tuple[Hashable, ...]  # identifies a service in a dialogue, whose frames share one state
-
-
-@dataclass(frozen=True)
-class Change:
-    """What a user turn changes in the state of a service."""
-
-    active_intent: str = NONE_INTENT
-    requested_slots: list[str] = field(default_factory=list)
-    slot_values: dict[str, str] = field(default_factory=dict)  # of only those slots that change
-
-
-def difference(before: Values, now: Values) -> Values:
-    """The slots whose value is new: those with no variant in common with the value before."""
-    # The value of an unchanged slot may gain variants. The model cannot unset a slot.
-    return {
-        slot: values for slot, values in now.items() if set(values).isdisjoint(before.get(slot, ()))
-    }
-
-
-def differences(groups: Iterable[Group], states: Iterable[Values]) -> Iterator[Values]:
-    """The difference of each frame to the last frame of its group, which may be many turns ago."""
-    last: dict[Group, Values] = {}
-    for group, now in zip(groups, states):
-        yield difference(last.get(group, {}), now)
-        last[group] = now
-
-
-def accumulate(groups: Iterable[Group], changes: Iterable[Change]) -> Iterator[dict[str, str]]:
-    """The slot values of each frame: those of the last frame of its group, with its changes."""
-    last: dict[Group, dict[str, str]] = {}
-    for group, change in zip(groups, changes):
-        last[group] = last.get(group, {}) | change.slot_values
-        yield last[group]
-
 
 SYSTEM, USER = 0, 1  # indices of the two utterances of a turn
 _SPECIAL = -1  # stands for neither utterance: special tokens and padding
 _MULTIPLE = 8  # batches are padded to a multiple of this width, as GPUs are faster then
 _AT_ONCE = 4096  # number of turns that are tokenized in one call
+UNCHANGED, IS_DONTCARE, ACTIVE = range(3)  # the classes for the status of a slot
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class TokenizedTurn:
-    """A turn and the positions of its tokens."""
+class TokenizedTurn(NamedTuple):
+    """The system's utterance and the user's as one input of the encoder."""
 
-    texts: tuple[str, str]  # the utterances of system and user
+    texts: tuple[str, str]
+    inputs: dict[str, NDArray[np.int32]]  # of the encoder, by name [tokens]
     offsets: NDArray[np.int32]  # characters [start, end) of each token in its utterance [tokens, 2]
     sides: NDArray[np.int8]  # utterance of each token [tokens]: ``SYSTEM``, ``USER`` or -1
+    cut: bool  # whether it had more tokens
 
     def tokens(self, side: int, start: int, end: int) -> Span | None:
         """The first and the last token that cover exactly a span of characters, or None."""
@@ -163,141 +49,69 @@ class TokenizedTurn:
         return self.texts[int(self.sides[first])][start:end]
 
 
-class TokenizedTurns:
-    """The tokens of turns."""
-
-    def __init__(
-        self, texts: Sequence[tuple[str, str]], tokenizer: PreTrainedTokenizerBase, limit: int
-    ) -> None:
-        self.texts, self.pad, self.limit = texts, int(tokenizer.pad_token_id), limit
-        self.inputs: dict[str, list[Ints]] = {}  # of the encoder by name, [tokens] for each turn
-        self.offsets: list[NDArray[np.int32]] = []  # [tokens, 2] for each turn
-        self.sides: list[NDArray[np.int8]] = []  # [tokens] for each turn
-        self.cut = 0  # number of turns that were cut to the limit
-        for begin in range(0, len(texts), _AT_ONCE):
-            self._read(texts[begin : begin + _AT_ONCE], tokenizer, limit)
-        self.lengths: Ints = np.array([len(sides) for sides in self.sides], np.int64)
-
-    def _read(
-        self, texts: Sequence[tuple[str, str]], tokenizer: PreTrainedTokenizerBase, limit: int
-    ) -> None:
-        """Tokenize some turns and append them."""
+def tokenize_turns(
+    texts: Sequence[tuple[str, str]], tokenizer: PreTrainedTokenizerBase, limit: int
+) -> list[TokenizedTurn]:
+    """Tokenize turns; of one that is too long, the longer utterance loses its end."""
+    turns = []
+    for begin in range(0, len(texts), _AT_ONCE):
+        chunk = texts[begin : begin + _AT_ONCE]
         encoded = tokenizer(
-            [system for system, _ in texts],
-            [user for _, user in texts],
+            [system for system, _ in chunk],
+            [user for _, user in chunk],
             truncation="longest_first",
             max_length=limit,
             return_offsets_mapping=True,
         )
         offsets = encoded.pop("offset_mapping")
-        for index, encoding in enumerate(encoded.encodings):
+        for number, encoding in enumerate(encoded.encodings):
+            inputs = {name: np.array(rows[number], np.int32) for name, rows in encoded.items()}
+            places = np.array(offsets[number], np.int32).reshape(-1, 2)
             sides = [_SPECIAL if side is None else side for side in encoding.sequence_ids]
-            self.sides.append(np.array(sides, np.int8))
-            self.offsets.append(np.array(offsets[index], np.int32).reshape(-1, 2))
-            self.cut += bool(encoding.overflowing)
-        for name, column in encoded.items():
-            self.inputs.setdefault(name, []).extend(np.array(ids, np.int32) for ids in column)
-
-    def turn(self, index: int) -> TokenizedTurn:
-        """The turn with the given index."""
-        return TokenizedTurn(self.texts[index], self.offsets[index], self.sides[index])
-
-    def batch(self, indices: Iterable[int]) -> dict[str, torch.Tensor]:
-        """Make a batch: the encoder's inputs by name [turns, tokens]."""
-        turns = list(indices)
-        width = -(-int(self.lengths[turns].max()) // _MULTIPLE) * _MULTIPLE
-        fills = {"input_ids": self.pad}
-        rows = {name: [column[i] for i in turns] for name, column in self.inputs.items()}
-        return {n: torch.from_numpy(padded(r, fills.get(n, 0), width)) for n, r in rows.items()}
-
-    def batch_sides(self, indices: Iterable[int], width: int) -> torch.Tensor:
-        """The utterance that each token belongs to [turns, tokens]; -1 if to none."""
-        return torch.from_numpy(padded([self.sides[i] for i in indices], _SPECIAL, width))
+            cut = bool(encoding.overflowing)
+            turns.append(
+                TokenizedTurn(chunk[number], inputs, places, np.array(sides, np.int8), cut)
+            )
+    return turns
 
 
-Column = NDArray[np.int16]
-UNCHANGED, IS_DONTCARE, ACTIVE = range(3)  # the classes for the status of a slot
+class Labels(NamedTuple):
+    """The labels of a frame. The loss leaves out ``IGNORED``."""
+
+    intent: int
+    # Of each slot its status, the number of its value, and whether it is requested [slots, 3].
+    categorical: Ints
+    # Of each slot its status, the first and the last token of its value, and whether it is
+    # requested [slots, 4]. Both tokens are ``CLS`` where the turn does not have the new value, as
+    # in the released code.
+    free: Ints
 
 
-@dataclass
-class Labels:
-    """The labels of frames, in columns."""
+def labels_of(gold: Gold, new: Values, elements: Elements, turn: TokenizedTurn) -> Labels:
+    """The labels of a frame, whose slots have these new values."""
 
-    # ``intent`` has one label for each frame, the columns of ``SLOT_LABELS`` for each slot of its
-    # kind of each frame. ``start`` and ``end`` are ``CLS`` where the turn does not have the new
-    # value, as in the released code. The loss leaves out ``IGNORED``.
-    columns: dict[str, Column]
-    # Slots that change; of these, those whose value is not a possible one, or not in the turn.
-    counts: dict[str, int]
+    def status(slot: str) -> int:
+        if slot not in new:
+            return UNCHANGED
+        return IS_DONTCARE if new[slot][0] == DONTCARE else ACTIVE
 
-
-def read_labels(
-    rows: Dataset, frames: FrameColumns, table: ElementTable, turns: TokenizedTurns
-) -> Labels:
-    """Read the labels of frame rows."""
-    columns: dict[str, list[int]] = {}
-    counts = dict.fromkeys(("changes", "not_in_schema", "not_in_turn"), 0)
-    groups = map(frames.group, range(len(frames)))
-    states = ({entry["slot"]: entry["values"] for entry in g["slot_values"]} for g in _gold(rows))
-    changes = differences(groups, states)
-    for index, (gold, changed) in enumerate(zip(_gold(rows), changes, strict=True)):
-        service = table.services[frames.service[index]]
-        intent = [NONE_INTENT, *service.intents].index(gold["active_intent"])
-        for labels in (
-            {"intent": intent},
-            *_categorical(counts, service, gold, changed),
-            *_free(counts, service, gold, changed, turns.turn(int(frames.text[index]))),
-        ):
-            for name, label in labels.items():
-                columns.setdefault(name, []).append(label)
-    return Labels({name: np.array(column, np.int16) for name, column in columns.items()}, counts)
-
-
-def _gold(rows: Dataset) -> Iterator[Row]:
-    """The gold columns of each frame row."""
-    for table in rows.select_columns(list(GOLD)).with_format("arrow").iter(1000):
-        yield from table.to_pylist()
-
-
-def _status(slot: str, changed: Values) -> int:
-    """The class for the status of a slot, given the slots that changed."""
-    if slot not in changed:
-        return UNCHANGED
-    return IS_DONTCARE if changed[slot][0] == DONTCARE else ACTIVE
-
-
-def _categorical(
-    counts: dict[str, int], service: ServiceElements, gold: Row, changed: Values
-) -> Iterator[dict[str, int]]:
-    """The labels of each of a frame's categorical slots, which are counted."""
-    for slot, choices in zip(service.categorical, service.values):
-        status, value = _status(slot, changed), IGNORED
-        if status == ACTIVE and changed[slot][0] in choices:
-            value = choices.index(changed[slot][0])
-        counts["changes"] += status != UNCHANGED
-        counts["not_in_schema"] += status == ACTIVE and value == IGNORED
-        requested = slot in gold["requested_slots"]
-        yield {"categorical_status": status, "value": value, "categorical_requested": requested}
-
-
-def _free(
-    counts: dict[str, int],
-    service: ServiceElements,
-    gold: Row,
-    changed: Values,
-    turn: TokenizedTurn,
-) -> Iterator[dict[str, int]]:
-    """The labels of each of a frame's free-form slots, which are counted."""
-    for slot in service.free:
-        status, span = _status(slot, changed), (IGNORED, IGNORED)
-        if status == ACTIVE:
-            marked = [(s["start"], s["exclusive_end"]) for s in gold["slots"] if s["slot"] == slot]
-            span = find_span(turn, changed[slot], marked) or (CLS, CLS)
-        start, end = span
-        counts["changes"] += status != UNCHANGED
-        counts["not_in_turn"] += start == CLS
-        requested = slot in gold["requested_slots"]
-        yield {"free_status": status, "start": start, "end": end, "free_requested": requested}
+    categorical, free = [], []
+    for slot in elements.categorical:
+        value, choices = IGNORED, slot.possible_values
+        if status(slot.name) == ACTIVE and new[slot.name][0] in choices:
+            value = choices.index(new[slot.name][0])
+        categorical.append((status(slot.name), value, slot.name in gold.state.requested))
+    for slot in elements.free:
+        span = (IGNORED, IGNORED)
+        if status(slot.name) == ACTIVE:
+            marked = gold.spans.get(slot.name, ())
+            span = find_span(turn, new[slot.name], marked) or (CLS, CLS)
+        free.append((status(slot.name), *span, slot.name in gold.state.requested))
+    return Labels(
+        elements.intents.index(gold.state.intent),
+        np.array(categorical, np.int64).reshape(-1, 3),
+        np.array(free, np.int64).reshape(-1, 4),
+    )
 
 
 def find_span(turn: TokenizedTurn, values: Sequence[str], marked: Sequence[Span]) -> Span | None:
@@ -312,23 +126,12 @@ def find_span(turn: TokenizedTurn, values: Sequence[str], marked: Sequence[Span]
     return next((span for span in spans if span is not None), None)
 
 
-Tensors = dict[str, torch.Tensor]
-# Names of the label columns of each kind of slot.
-SLOT_LABELS = {
-    "categorical": ("categorical_status", "value", "categorical_requested"),
-    "free": ("free_status", "start", "end", "free_requested"),
-}
+class AskedFrame(NamedTuple):
+    """A frame that is asked about a turn."""
 
-
-@dataclass(frozen=True)
-class SlotQuestions:
-    """The frames and slots that a batch predicts, in the order of its logits."""
-
-    frames: Ints  # index of each frame in ``FrameColumns`` [frames]
-    categorical: Ints  # index of each categorical slot in ``ElementTable`` [categorical slots]
-    categorical_frame: Ints  # index in ``frames`` of the frame of each categorical slot
-    free: Ints  # index of each free-form slot in ``ElementTable`` [free-form slots]
-    free_frame: Ints  # index in ``frames`` of the frame of each free-form slot
+    turn: TokenizedTurn
+    elements: Elements
+    labels: Labels | None  # None in prediction
 
 
 class TurnExamples(Examples):
@@ -336,57 +139,78 @@ class TurnExamples(Examples):
 
     def __init__(
         self,
-        frames: FrameColumns,
-        groups: list[Ints],
-        turns: TokenizedTurns,
-        table: ElementTable,
+        dialogues: Sequence[Dialogue],
+        turns: dict[tuple[str, str], TokenizedTurn],
+        elements: dict[object, Elements],
         vectors: torch.Tensor,
-        labels: Labels | None = None,
+        pad: int,
+        *,
+        labelled: bool,
     ) -> None:
-        self.frames, self.groups, self.turns = frames, groups, turns
-        self.table, self.vectors, self.labels = table, vectors, labels
-        # Index of the turn of each example in ``turns``, and its number of tokens [examples].
-        self.texts: Ints = np.array([frames.text[group[0]] for group in groups], np.int64)
-        self.lengths: Ints = turns.lengths[self.texts]
-        counts = labels.counts if labels is not None else {}
-        self.facts = {"turns": len(groups), "cut": turns.cut, "labels": counts}
-        # Index of the first label of each frame [frames + 1].
-        self.begins = {
-            "categorical": _label_begins(table.categorical_begin, frames.service),
-            "free": _label_begins(table.free_begin, frames.service),
-        }
+        """Make examples: of distinct turns to predict, of those of each dialogue to learn.
 
-    def questions(self, indices: Ints) -> tuple[Tensors, SlotQuestions]:
-        """Make a batch for prediction: without spans and labels; and what it predicts."""
-        examples = indices.tolist()
-        groups = [self.groups[i] for i in examples]
-        frames = np.concatenate(groups)
-        service = self.frames.service[frames]
-        categorical, categorical_frame = ranges(self.table.categorical_begin, service)
-        free, free_frame = ranges(self.table.free_begin, service)
-        elements = {
-            "intents": self.table.intents[service],
-            "categorical": self.table.categorical[categorical],
-            "values": self.table.values[categorical],
-            "free": self.table.free[free],
-        }
-        owners = {
+        Args:
+            dialogues: The dialogues.
+            turns: Their turns, by the two utterances.
+            elements: The elements of their services.
+            vectors: The embeddings of the elements' sentence pairs [pairs, hidden].
+            pad: The number of the token that fills up turns.
+            labelled: Whether there are labels, for which dialogues need gold states.
+        """
+        self.vectors, self.pad = vectors, pad
+        self.frames: list[AskedFrame] = []
+        groups: dict[object, list[int]] = {}  # of frames that share a pass
+        for number, dialogue in enumerate(dialogues):
+            before: dict[str, Values] = {}  # the last gold state of each service, maybe long ago
+            for place, turn in enumerate(dialogue.turns):
+                texts = (turn.system, turn.user)
+                group = groups.setdefault((number, place) if labelled else texts, [])
+                for frame in turn.frames:
+                    labels, service = None, frame.schema.service_name
+                    if labelled and frame.gold:
+                        now = frame.gold.state.values
+                        new = new_values(before.get(service, {}), now)
+                        labels = labels_of(frame.gold, new, elements[frame.schema], turns[texts])
+                        before[service] = now
+                    group.append(len(self.frames))
+                    self.frames.append(AskedFrame(turns[texts], elements[frame.schema], labels))
+        self.groups = list(groups.values())
+        self.turns = [self.frames[group[0]].turn for group in self.groups]  # of the examples
+        self.lengths: Ints = np.array([len(turn.sides) for turn in self.turns], np.int64)
+        counts = _count([frame.labels for frame in self.frames if frame.labels])
+        cut = sum(turn.cut for turn in turns.values())
+        self.facts = {"turns": len(self.groups), "cut": cut, "labels": counts}
+
+    def questions(self, indices: Ints) -> tuple[Tensors, list[int]]:
+        """Make a batch for prediction: without spans and labels; and the frames that it asks."""
+        groups = [self.groups[index] for index in indices.tolist()]
+        asked = [frame for group in groups for frame in group]
+        elements = [self.frames[frame].elements for frame in asked]
+        names = ("intents", "categorical", "values", "free")
+        numbers = {name: np.concatenate([e.numbers[name] for e in elements]) for name in names}
+        owners = np.arange(len(asked))
+        batch = {
             "turn": np.repeat(np.arange(len(groups)), [len(group) for group in groups]),
-            "categorical_frame": categorical_frame,
-            "free_frame": free_frame,
+            "categorical_frame": np.repeat(owners, [len(e.categorical) for e in elements]),
+            "free_frame": np.repeat(owners, [len(e.free) for e in elements]),
+            **self._inputs([self.turns[index] for index in indices.tolist()]),
         }
-        batch = self.turns.batch(self.texts[examples].tolist())
-        batch |= {name: torch.from_numpy(column) for name, column in owners.items()}
-        questions = SlotQuestions(frames, categorical, categorical_frame, free, free_frame)
-        return batch | self._elements(elements), questions
+        tensors = {name: torch.from_numpy(column) for name, column in batch.items()}
+        return tensors | self._elements(numbers), asked
+
+    def _inputs(self, turns: Sequence[TokenizedTurn]) -> dict[str, Ints]:
+        """The encoder's inputs by name [turns, tokens]."""
+        width = -(-max(len(turn.sides) for turn in turns) // _MULTIPLE) * _MULTIPLE
+        names = turns[0].inputs
+        rows = {name: [turn.inputs[name] for turn in turns] for name in names}
+        return {n: padded(r, self.pad if n == "input_ids" else 0, width) for n, r in rows.items()}
 
     def _elements(self, numbers: dict[str, Ints]) -> Tensors:
         """The embeddings that a batch needs, and the numbers of its elements among them."""
-        # Numbers count from 1, as 0 is the intent NONE; -1 is padding.
         used = np.unique(np.concatenate([column.ravel() for column in numbers.values()]))
         used = used[used > 0]
-        # The table's number of each element -> its number in this batch. 0 (NONE) stays 0, and the
-        # last entry, which the index -1 of padding reads, stays -1.
+        # The number of each element -> its number in this batch. 0 (NONE) stays 0, and the last
+        # entry, which the index -1 of padding reads, stays -1.
         renumbered = np.full(len(self.vectors) + 2, -1, np.int64)
         renumbered[0] = 0
         renumbered[used] = np.arange(1, len(used) + 1)
@@ -395,50 +219,52 @@ class TurnExamples(Examples):
 
     def batch(self, indices: Ints) -> Tensors:
         """Make a batch for training, with labels, and with the slots that have a new value."""
-        batch, questions = self.questions(indices)
-        assert self.labels is not None  # noqa: S101
-        columns = self.labels.columns
-        label_columns = {"intent": columns["intent"][questions.frames]}
-        for kind in ("categorical", "free"):
-            slots, _ = ranges(self.begins[kind], questions.frames)
-            for name in SLOT_LABELS[kind]:
-                label_columns[name] = columns[name][slots]
-        spans = np.flatnonzero(label_columns["start"] >= 0)
-        requested = [
-            label_columns.pop("categorical_requested"),
-            label_columns.pop("free_requested"),
-        ]
-        label_columns |= {"requested": np.concatenate(requested)}
-        label_columns |= {name: label_columns[name][spans] for name in ("start", "end")}
-        labels = {
-            f"{name}_label": torch.from_numpy(column.astype(np.int64))
-            for name, column in label_columns.items()
+        batch, asked = self.questions(indices)
+        labels = [of for frame in asked if (of := self.frames[frame].labels)]
+        status, value, requested = np.concatenate([of.categorical for of in labels]).T
+        free_status, start, end, free_requested = np.concatenate([of.free for of in labels]).T
+        spans = np.flatnonzero(start >= 0)
+        columns = {
+            "intent_label": np.array([of.intent for of in labels]),
+            "requested_label": np.concatenate([requested, free_requested]),
+            "categorical_status_label": status,
+            "value_label": value,
+            "free_status_label": free_status,
+            "start_label": start[spans],
+            "end_label": end[spans],
+            "span": spans,
         }
-        return batch | labels | {"span": torch.from_numpy(spans)}
+        return batch | {name: torch.from_numpy(column.copy()) for name, column in columns.items()}
 
     def fill(self, batch: Tensors, rows: int, width: int) -> Tensors:
         """Fill a batch up to turns and tokens."""
         return filled(batch, rows, width, len(self.vectors))
 
 
+def _count(labels: Sequence[Labels]) -> dict[str, int]:
+    """How many slots change; and of these those whose value is no possible one, or not said."""
+    if not labels:
+        return {}
+    categorical = np.concatenate([of.categorical for of in labels])
+    free = np.concatenate([of.free for of in labels])
+    changes = sum((slots[:, 0] != UNCHANGED).sum() for slots in (categorical, free))
+    unknown = (categorical[:, 0] == ACTIVE) & (categorical[:, 1] == IGNORED)
+    counts = {"changes": changes, "not_in_schema": unknown.sum()}
+    counts |= {"not_in_turn": (free[:, 1] == CLS).sum()}
+    return {name: int(count) for name, count in counts.items()}
+
+
 # The dimensions of a batch's tensors; its labels are at ``SgdBaselineModel``.
 _DIMENSIONS: dict[str, tuple[str | None, ...]] = {
     **dict.fromkeys(("input_ids", "attention_mask", "token_type_ids"), ("turns", "tokens")),
     "elements": ("elements", None),
-    "turn": ("frames",),
     "intents": ("frames", "intents"),
-    "categorical": ("categorical",),
-    "categorical_frame": ("categorical",),
     "values": ("categorical", "values"),
-    "free": ("free",),
-    "free_frame": ("free",),
-    "span": ("spans",),
-    "intent_label": ("frames",),
-    "categorical_status_label": ("categorical",),
-    "value_label": ("categorical",),
-    "free_status_label": ("free",),
-    "start_label": ("spans",),
-    "end_label": ("spans",),
+    **dict.fromkeys(("turn", "intent_label"), ("frames",)),
+    **dict.fromkeys(("categorical", "categorical_frame"), ("categorical",)),
+    **dict.fromkeys(("categorical_status_label", "value_label"), ("categorical",)),
+    **dict.fromkeys(("free", "free_frame", "free_status_label"), ("free",)),
+    **dict.fromkeys(("span", "start_label", "end_label"), ("spans",)),
 }
 _FILLS = {name: IGNORED for name in _DIMENSIONS if name.endswith("_label")}
 _FILLS |= {"intents": -1, "values": -1}
@@ -458,21 +284,3 @@ def filled(batch: Tensors, rows: int, width: int, elements: int) -> Tensors:
         labels = [pad(side, (0, room), value=IGNORED) for side, room in zip(sides, rooms)]
         full["requested_label"] = torch.cat(labels)
     return full
-
-
-def ranges(begins: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """The indices ``begins[row]`` up to ``begins[row + 1]`` of rows, and the row of each index.
-
-    >>> ranges(np.array([0, 2, 2, 5]), np.array([2, 0]))
-    (array([2, 3, 4, 0, 1]), array([0, 0, 0, 1, 1]))
-    """
-    counts = begins[rows + 1] - begins[rows]
-    owners = np.repeat(np.arange(len(rows)), counts)
-    first = np.cumsum(counts) - counts  # where each row's range begins in the result
-    # Counting on from 0 through the result, shifted for each row to where its own range begins.
-    return np.arange(len(owners)) + (begins[rows] - first)[owners], owners
-
-
-def _label_begins(slots_begin: Ints, service: Ints) -> Ints:
-    """Index of the first label of each frame, then the number of labels [frames + 1]."""
-    return np.concatenate([[0], np.cumsum(np.diff(slots_begin)[service])]).astype(np.int64)

@@ -1,93 +1,80 @@
-"""Schema elements: their sentence pairs, their indices in a table, and their embeddings.
-
-Source: Rastogi et al. 2020 (arXiv 1909.05855).
-"""
+"""Schema elements: their sentence pairs, their numbers among all pairs, and their embeddings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
-from typing import Any
 
 import numpy as np
 import torch
 from transformers import PreTrainedTokenizerBase
 
-from sgdx_dataset.schema import Intent, Service, Slot, read_service
+from sgdx_dataset.schema import NONE_INTENT, Service, Slot
 
 from ..batching import Ints, by_length, padded
 from ..xla import Tensors, fill_up, in_few_shapes
 from .modeling import SgdBaselineModel
 
-Row = dict[str, Any]
 Pair = tuple[str, str]
 _LONGEST = 80  # maximum number of tokens of a sentence pair, as in the released code
 _PAIRS, _TOKENS = 256, 8192  # maximum numbers of sentence pairs and of tokens in a batch
 
 
 @dataclass(frozen=True)
-class ServiceElements:
+class Elements:
     """The elements of a service."""
 
-    intents: list[str]
-    categorical: list[str]  # slots
-    free: list[str]  # slots
-    values: list[list[str]]  # possible values of each categorical slot
-    pairs: list[Pair]  # the sentence pair of each element, in the order of the fields above
+    intents: list[str]  # names, ``NONE`` first
+    categorical: list[Slot]
+    free: list[Slot]
+    # The numbers of elements among the sentence pairs of all services, by their names in a batch:
+    # ``intents`` [1, intents], ``categorical`` [slots], ``values`` of these [slots, values] and
+    # ``free`` [slots]. They count from 1, as 0 is the intent ``NONE``; -1 is padding.
+    numbers: dict[str, Ints]
 
 
-def elements_of(service: Service) -> ServiceElements:
-    """The elements of a service and their sentence pairs."""
-    categorical = [slot for slot in service.slots if slot.is_categorical]
-    free = [slot for slot in service.slots if not slot.is_categorical]
-    elements: list[Intent | Slot] = [*service.intents, *categorical, *free]
-    pairs = [(service.description, f"{e.name} {e.description}") for e in elements]
-    for slot in categorical:
-        pairs += [(f"{slot.name} {slot.description}", value) for value in slot.possible_values]
-    return ServiceElements(
-        [intent.name for intent in service.intents],
-        [slot.name for slot in categorical],
-        [slot.name for slot in free],
-        [slot.possible_values for slot in categorical],
-        pairs,
-    )
+def read_elements(services: Iterable[Service]) -> tuple[list[Elements], list[Pair]]:
+    """The elements of services, and their distinct sentence pairs."""
+    pairs: dict[Pair, int] = {}
+    numbers: list[tuple[list[int], list[int], list[list[int]], list[int]]] = []
+    services = list(services)
+    slots = [
+        ([s for s in of.slots if s.is_categorical], [s for s in of.slots if not s.is_categorical])
+        for of in services
+    ]
 
+    def number(first: str, second: str) -> int:
+        return pairs.setdefault((first, second), len(pairs)) + 1
 
-class ElementTable:
-    """The elements of all services, as indices among their distinct sentence pairs."""
-
-    # Indices count from 1, as 0 is the intent NONE; -1 is padding. ``intents`` [services, 1 +
-    # intents] start with 0; ``values`` are [categorical slots, values]; ``categorical`` and
-    # ``free`` are [slots] of all services.
-
-    def __init__(self, schemas: Sequence[Row]) -> None:
-        self.services = [elements_of(read_service(schema)) for schema in schemas]
-        numbers: dict[Pair, int] = {}
-        intents, values = [], []
-        categorical: list[int] = []
-        free: list[int] = []
-        for service in self.services:
-            # The pairs of a service are in the order in which its elements are taken below.
-            pair_numbers = iter([numbers.setdefault(p, len(numbers)) + 1 for p in service.pairs])
-            intents.append([0, *islice(pair_numbers, len(service.intents))])
-            categorical += islice(pair_numbers, len(service.categorical))
-            free += islice(pair_numbers, len(service.free))
-            values += [list(islice(pair_numbers, len(choices))) for choices in service.values]
-        self.pairs = list(numbers)
-        self.categorical_names = [name for s in self.services for name in s.categorical]
-        self.choices = [choices for s in self.services for choices in s.values]
-        self.free_names = [name for s in self.services for name in s.free]
-        self.intents, self.values = padded(intents, -1), padded(values, -1)
-        self.categorical, self.free = np.array(categorical, np.int64), np.array(free, np.int64)
-        # Index of each service's first slot of a kind, then their number [services + 1].
-        self.categorical_begin = _begins([len(s.categorical) for s in self.services])
-        self.free_begin = _begins([len(s.free) for s in self.services])
-
-
-def _begins(counts: list[int]) -> Ints:
-    """Index of the first of each group of items, then the number of all items."""
-    return np.array([0, *accumulate(counts)], np.int64)
+    for service, (categorical, free) in zip(services, slots):
+        intents, of_categorical, of_free = (
+            [number(service.description, f"{e.name} {e.description}") for e in elements]
+            for elements in (service.intents, categorical, free)
+        )
+        values = [
+            [number(f"{slot.name} {slot.description}", value) for value in slot.possible_values]
+            for slot in categorical
+        ]
+        numbers.append(([0, *intents], of_categorical, values, of_free))
+    most_intents = max((len(intents) for intents, *_ in numbers), default=1)
+    most_values = max((len(row) for *_, values, _ in numbers for row in values), default=1)
+    elements = [
+        Elements(
+            [NONE_INTENT, *(intent.name for intent in service.intents)],
+            categorical,
+            free,
+            {
+                "intents": padded([intents], -1, most_intents),
+                "categorical": np.array(of_categorical, np.int64),
+                "values": padded(values, -1, max(1, most_values)),
+                "free": np.array(of_free, np.int64),
+            },
+        )
+        for service, (categorical, free), (intents, of_categorical, values, of_free) in zip(
+            services, slots, numbers
+        )
+    ]
+    return elements, list(pairs)
 
 
 def embed(

@@ -15,32 +15,17 @@ from datasets import Dataset
 from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedTokenizerBase
 
 from sgdx_dataset.io.progress import advance
-from sgdx_dataset.schema import DONTCARE, NONE_INTENT
-from sgdx_eval.predictions import prediction_row
+from sgdx_dataset.schema import DONTCARE
 
-from ..batching import Ints
+from ..batching import Ints, by_length, padded
+from ..data.dialogues import Dialogue, State, Values, prediction_rows, read_dialogues
 from ..encoders import check_positions, corpus_texts, load_encoder, tiny_encoder
 from ..system import Row
-from ..tracker import Tracker, answer_batches, start_from_tracker
-from ..xla import in_few_shapes, is_xla, on_host, power
+from ..tracker import Tracker, start_from_tracker
+from ..xla import Tensors, in_few_shapes, is_xla, on_host, power
 from . import settings as own
-from .data import (
-    ACTIVE,
-    IS_DONTCARE,
-    SYSTEM,
-    USER,
-    Change,
-    SlotQuestions,
-    Tensors,
-    TokenizedTurns,
-    TurnExamples,
-    accumulate,
-    by_text,
-    by_turn,
-    read_frames,
-    read_labels,
-)
-from .elements import ElementTable, Pair, embed
+from .data import ACTIVE, IS_DONTCARE, SYSTEM, USER, TurnExamples, tokenize_turns
+from .elements import Pair, embed, read_elements
 from .modeling import CLS, ENCODER_INPUTS, SgdBaselineConfig, SgdBaselineModel
 
 # With this, AutoModel uses the project's classes instead of the copied code beside the weights.
@@ -48,47 +33,33 @@ AutoConfig.register(SgdBaselineConfig.model_type, SgdBaselineConfig, exist_ok=Tr
 AutoModel.register(SgdBaselineConfig, SgdBaselineModel, exist_ok=True)
 
 
-Spot = tuple[int, int, int]  # index of a free-form slot in the batch, first and last token
-
-
 @torch.no_grad()
-def predict_batch(
-    model: SgdBaselineModel, examples: TurnExamples, indices: Ints
-) -> list[list[Change]]:
-    """Predict the changes that the frames of some examples make."""
-    cpu_batch, questions = examples.questions(indices)
-    cpu_batch = in_few_shapes(cpu_batch, examples.turns.limit, examples.fill, model.device)
-    batch = {name: tensor.to(model.device) for name, tensor in cpu_batch.items()}
+def predict_changes(
+    model: SgdBaselineModel, examples: TurnExamples, indices: Ints, limit: int
+) -> dict[int, State]:
+    """Predict the changes that the frames of some examples make, by the number of the frame."""
+    batch, asked = examples.questions(indices)
+    counts = len(asked), len(batch["categorical"]), len(batch["free"])
+    batch = in_few_shapes(batch, limit, examples.fill, model.device)
+    owner = batch["turn"][batch["free_frame"]]  # the turn of each free-form slot
+    batch = {name: tensor.to(model.device) for name, tensor in batch.items()}
     pooled, tokens = model.encode(**{n: batch[n] for n in ENCODER_INPUTS if n in batch})
     outputs = on_host(model.run_heads(pooled, batch), model.device)
-    logits = _of_questions(
-        {name: tensor.float().cpu() for name, tensor in outputs.items()}, questions
-    )
+    logits = {name: tensor.float().cpu() for name, tensor in outputs.items()}
     # Spans are looked for in the free-form slots alone that have a value in the turn.
-    active = (logits["free_status"].argmax(-1) == ACTIVE).nonzero()[:, 0]
+    active = (logits["free_status"][: counts[2]].argmax(-1) == ACTIVE).nonzero()[:, 0]
     span = active
     if is_xla(model.device):
-        room = power(len(active), len(cpu_batch["input_ids"])) - len(active)
+        room = power(len(active), len(batch["input_ids"])) - len(active)
         span = torch.nn.functional.pad(active, (0, room))
-    with_spans = batch | {"span": span.to(tokens.device)}
+    with_spans = batch | {"span": span.to(model.device)}
     span_logits = on_host(model.spans(tokens, batch["attention_mask"], with_spans), model.device)
     start, end = (span_logits[name].float().cpu()[: len(active)] for name in ("start", "end"))
-    sides = examples.turns.batch_sides(examples.texts[indices].tolist(), tokens.shape[1])
-    turn = batch["turn"].cpu()[torch.from_numpy(questions.free_frame)[active]]
-    first, last = best_spans(start, end, sides[turn])
-    spans = list(zip(active.tolist(), first.tolist(), last.tolist()))
-    changes = iter(read_changes(examples, questions, logits, spans))
-    return [[next(changes) for _ in examples.groups[index]] for index in indices.tolist()]
-
-
-def _of_questions(logits: Tensors, questions: SlotQuestions) -> Tensors:
-    """The logits of what a batch was asked, without those that fill it up."""
-    categorical, free = len(questions.categorical), len(questions.free)
-    counts = {"intent": len(questions.frames), "free_status": free}
-    counts |= {"categorical_status": categorical, "value": categorical}
-    before = len(logits["categorical_status"])  # of those of free-form slots
-    sides = (logits["requested"][:categorical], logits["requested"][before : before + free])
-    return {"requested": torch.cat(sides), **{n: logits[n][:count] for n, count in counts.items()}}
+    turns = [examples.turns[indices[turn]] for turn in owner[active].tolist()]
+    sides = torch.from_numpy(padded([turn.sides for turn in turns], -1, tokens.shape[1]))
+    found = zip(active.tolist(), turns, *(side.tolist() for side in best_spans(start, end, sides)))
+    spans = {slot: turn.text(first, last) for slot, turn, first, last in found if first >= 0}
+    return dict(zip(asked, read_changes(examples, asked, logits, spans), strict=True))
 
 
 def best_spans(
@@ -114,62 +85,48 @@ def best_spans(
 
 
 def read_changes(
-    examples: TurnExamples,
-    questions: SlotQuestions,
-    logits: dict[str, torch.Tensor],
-    spans: Sequence[Spot],
-) -> list[Change]:
-    """The change of the state that each frame of a batch makes."""
-    table, frames = examples.table, examples.frames
+    examples: TurnExamples, asked: Sequence[int], logits: Tensors, spans: dict[int, str]
+) -> Iterator[State]:
+    """The change of the state that each frame of a batch makes.
+
+    Args:
+        examples: The examples that the batch is of.
+        asked: The number of each frame.
+        logits: Logits by the name of the head, of these frames and their slots.
+        spans: The texts that are the values of free-form slots, by the number of the slot.
+    """
     intents = logits["intent"].argmax(-1).tolist()
-    services = [table.services[index] for index in frames.service[questions.frames]]
-    changes = [
-        Change([NONE_INTENT, *service.intents][intent])
-        for service, intent in zip(services, intents)
-    ]
-    names = [table.categorical_names[i] for i in questions.categorical]
-    names += [table.free_names[i] for i in questions.free]
-    owners = [*questions.categorical_frame.tolist(), *questions.free_frame.tolist()]
-    for slot in (logits["requested"] > 0).nonzero()[:, 0].tolist():
-        changes[owners[slot]].requested_slots.append(names[slot])
-    for slot, value in _values(examples, questions, logits, spans):
-        changes[owners[slot]].slot_values[names[slot]] = value
-    return changes
+    statuses = logits["categorical_status"].argmax(-1).tolist()
+    requested = (logits["requested"] > 0).tolist()  # of categorical slots, then of free-form ones
+    categorical = zip(statuses, logits["value"].argmax(-1).tolist(), requested)
+    free = enumerate(zip(logits["free_status"].argmax(-1).tolist(), requested[len(statuses) :]))
+    for frame, intent in zip(asked, intents):
+        elements, values = examples.frames[frame].elements, Values()
+        asks = []
+        for slot, (status, number, is_requested) in zip(elements.categorical, categorical):
+            if status == IS_DONTCARE:
+                values[slot.name] = [DONTCARE]
+            elif status == ACTIVE and slot.possible_values:
+                values[slot.name] = [slot.possible_values[number]]
+            asks += [slot.name] if is_requested else []
+        for slot, (index, (status, is_requested)) in zip(elements.free, free):
+            if status == IS_DONTCARE:
+                values[slot.name] = [DONTCARE]
+            elif index in spans:
+                values[slot.name] = [spans[index]]
+            asks += [slot.name] if is_requested else []
+        yield State(elements.intents[intent], values, tuple(sorted(asks)))
 
 
-def _values(
-    examples: TurnExamples,
-    questions: SlotQuestions,
-    logits: dict[str, torch.Tensor],
-    spans: Sequence[Spot],
-) -> Iterator[tuple[int, str]]:
-    """Each slot that changes, as an index among the batch's slots, and its value."""
-    value_indices = logits["value"].argmax(-1).tolist()
-    for slot, status in enumerate(logits["categorical_status"].argmax(-1).tolist()):
-        choices = examples.table.choices[questions.categorical[slot]]
-        if status == IS_DONTCARE:
-            yield slot, DONTCARE
-        elif status == ACTIVE and choices:
-            yield slot, choices[value_indices[slot]]
-    # The indices of free-form slots follow those of categorical slots.
-    before = len(questions.categorical)
-    for slot in (logits["free_status"].argmax(-1) == IS_DONTCARE).nonzero()[:, 0].tolist():
-        yield before + slot, DONTCARE
-    texts = examples.frames.text[questions.frames[questions.free_frame]]
-    for slot, first, last in spans:
-        if first >= 0:
-            yield before + slot, examples.turns.turn(int(texts[slot])).text(first, last)
-
-
-def prediction_rows(examples: TurnExamples, changes: list[Change]) -> Iterator[Row]:
-    """The prediction row of each frame, whose slot values are the sum of the changes so far."""
-    frames = examples.frames
-    groups = map(frames.group, range(len(frames)))
-    for index, values in enumerate(accumulate(groups, changes)):
-        frame = {"frame_id": frames.ids[index], "variant": frames.variants[index]}
-        change = changes[index]
-        in_lists = {slot: [value] for slot, value in values.items()}
-        yield prediction_row(frame, change.active_intent, sorted(change.requested_slots), in_lists)
+def add_up(dialogue: Dialogue, changes: Iterator[State]) -> list[State]:
+    """The states of a dialogue's frames: a service's values so far, with the frame's changes."""
+    held: dict[str, Values] = {}
+    states = []
+    for service in (service for turn in dialogue.turns for service in turn.services):
+        change = next(changes)
+        held[service] = held.get(service, {}) | change.values
+        states.append(change._replace(values=held[service]))
+    return states
 
 
 class SgdTracker(Tracker, SgdBaselineModel):
@@ -221,16 +178,23 @@ class SgdTracker(Tracker, SgdBaselineModel):
 
     def examples(self, rows: Dataset) -> TurnExamples:
         """The turns of dialogues with their labels."""
-        return self.read(rows, labelled=True)
+        return self.read(list(read_dialogues(rows)), labelled=True)
 
-    def read(self, rows: Dataset, *, labelled: bool = False) -> TurnExamples:
-        """Read frame rows: distinct turns for prediction, those of each dialogue with labels."""
-        frames = read_frames(rows)
-        turns = TokenizedTurns(frames.texts, self.tokenizer, self.seen.max_turn)
-        table = ElementTable(frames.schemas)
-        labels = read_labels(rows, frames, table, turns) if labelled else None
-        groups = by_turn(frames) if labelled else by_text(frames)
-        return TurnExamples(frames, groups, turns, table, self._embeddings(table.pairs), labels)
+    def read(self, dialogues: Sequence[Dialogue], *, labelled: bool) -> TurnExamples:
+        """Read dialogues: distinct turns for prediction, those of each dialogue with labels."""
+        turns = [turn for dialogue in dialogues for turn in dialogue.turns]
+        texts = list(dict.fromkeys((turn.system, turn.user) for turn in turns))
+        tokenized = tokenize_turns(texts, self.tokenizer, self.seen.max_turn)
+        schemas = list(dict.fromkeys(frame.schema for turn in turns for frame in turn.frames))
+        elements, pairs = read_elements(schemas)
+        return TurnExamples(
+            dialogues,
+            dict(zip(texts, tokenized)),
+            dict(zip(schemas, elements)),
+            self._embeddings(pairs),
+            int(self.tokenizer.pad_token_id),
+            labelled=labelled,
+        )
 
     @cached_property
     def _embedded(self) -> dict[Pair, torch.Tensor]:
@@ -245,16 +209,14 @@ class SgdTracker(Tracker, SgdBaselineModel):
 
     def track(self, rows: Dataset) -> Iterator[Row]:
         """Predict all variants together; each distinct turn is encoded once."""
-        examples = self.read(rows)
-        self.counts.update(turns=len(examples.groups), cut_turns=examples.turns.cut)
-
-        def answer(batch: Ints) -> list[list[Change]]:
-            changes = predict_batch(self, examples, batch)
-            advance(sum(map(len, changes)))
-            return changes
-
-        answers = answer_batches(examples.lengths, self.options, answer)
-        changes: dict[int, Change] = {}
-        for group, of_group in zip(examples.groups, answers):
-            changes |= zip(group.tolist(), of_group)
-        return prediction_rows(examples, [changes[index] for index in range(len(rows))])
+        dialogues = list(read_dialogues(rows))
+        examples = self.read(dialogues, labelled=False)
+        self.counts.update(turns=len(examples.groups), cut_turns=examples.facts["cut"])
+        options, changes = self.options, dict[int, State]()
+        for batch in by_length(examples.lengths, options.batch_size, options.token_budget):
+            predicted = predict_changes(self, examples, batch, self.seen.max_turn)
+            changes |= predicted
+            advance(len(predicted))
+        in_order = (changes[number] for number in range(len(changes)))
+        for dialogue in dialogues:
+            yield from prediction_rows(dialogue, add_up(dialogue, in_order))

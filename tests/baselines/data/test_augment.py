@@ -19,9 +19,7 @@ from baselines.data.dialogues import read_dialogues
 from baselines.data.rows import training_rows
 from baselines.provenance import Provenance
 from baselines.settings import Also, Augment
-from baselines.sgd_baseline.data import read_frames
 from baselines.sgp_dst.data import EXAMPLES
-from baselines.sgp_dst.training import ExampleColumns
 from baselines.t5dst.data import Texts
 from baselines.t5dst.formats import FORMATS
 from baselines.t5dst.settings import Settings as T5Settings
@@ -78,9 +76,10 @@ def test_what_is_said_is_in_memory_once() -> None:
     kept = []
     for rows in (alone, with_more):
         texts = Texts(rows, FORMATS["d3st"])
-        examples = (e for dialogue in read_dialogues(rows) for e in EXAMPLES["intent"](dialogue))
-        questions = ExampleColumns(examples).questions
-        kept.append((len(texts.histories), len(read_frames(rows).texts), len(questions.turns)))
+        dialogues = list(read_dialogues(rows))
+        asked = {e.question.turn for of in dialogues for e in EXAMPLES["intent"](of)}
+        turns = {(turn.system, turn.user) for of in dialogues for turn in of.turns}
+        kept.append((len(texts.histories), len(turns), len(asked)))
     assert kept[0] == kept[1]
 
 
