@@ -15,21 +15,21 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Service
 
 from ..batching import Ints
-from ..data.dialogues import Dialogue, Frame, Memory, Row, UserTurn, Values, gives_value
+from ..data.dialogues import Dialogue, Memory, UserTurn, gives_value
 from ..encoders import character_span, token_span
 from ..xla import fill_up
 from .questions import (
     CLS,
     SEP,
-    Candidate,
-    Piece,
+    TURN,
+    FrameContext,
     Prompt,
     Question,
     TurnText,
     combine_prompt,
     combine_questions,
-    copy_candidates,
-    cross_candidates,
+    copy_questions,
+    cross_questions,
     intent_question,
     spoken,
     values_elsewhere,
@@ -37,7 +37,17 @@ from .questions import (
 
 _MULTIPLE = 8 if torch.cuda.is_available() else 1  # GPUs are faster at such multiples
 _AT_ONCE = 4096  # number of turns that are tokenized in one call
-Table = NDArray[np.int32]  # [4, tokens]: token, element, sum of binary features, segment
+IGNORED = -100  # a label that adds nothing to the loss
+Tensors = dict[str, torch.Tensor]
+
+
+class PromptTokens(NamedTuple):
+    """The tokens of a prompt, without the turn."""
+
+    table: NDArray[np.int32]  # [4, tokens]: token, element, sum of binary features, segment
+    begin: int  # index of the column before which the turn belongs
+    role: int  # element of the turn's tokens
+    elements: int  # number of intents or values
 
 
 class TurnTokens(NamedTuple):
@@ -53,55 +63,45 @@ class Vocabulary:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self.tokenizer = tokenizer
+        self._prompts: dict[Prompt, PromptTokens] = {}
         self._pieces: dict[str, list[int]] = {
             CLS: [tokenizer.cls_token_id],
             SEP: [tokenizer.sep_token_id],
+            TURN: [],
         }
-        self._prompts: dict[Prompt, tuple[Table, Table]] = {}
 
-    def turns(self, texts: Sequence[TurnText]) -> list[TurnTokens]:
+    def turns(self, texts: Sequence[TurnText]) -> Iterator[TurnTokens]:
         """Tokenize turns."""
-        turns = []
         for begin in range(0, len(texts), _AT_ONCE):
             chunk = texts[begin : begin + _AT_ONCE]
             encoded = self._encode([turn.text for turn in chunk])
             for turn, ids, pairs in zip(chunk, encoded["input_ids"], encoded["offset_mapping"]):
                 offsets = np.array(pairs, np.int32).reshape(-1, 2)
                 user = int(np.searchsorted(offsets[:, 0], turn.user))
-                turns.append(TurnTokens(np.array(ids, np.int32), offsets, user))
-        return turns
+                yield TurnTokens(np.array(ids, np.int32), offsets, user)
 
-    def prompts(self, prompts: Iterable[Prompt]) -> list[tuple[Table, Table]]:
-        """The head and the tail of each prompt as tokens; only new prompts are tokenized."""
-        prompts = list(prompts)
-        pieces = (
-            piece.text for p in prompts if p not in self._prompts for piece in p.head + p.tail
-        )
-        new = [text for text in dict.fromkeys(pieces) if text not in self._pieces]
-        self._pieces |= zip(new, self._encode(new)["input_ids"])
-        for prompt in prompts:
-            if prompt not in self._prompts:
-                self._prompts[prompt] = self._tables(prompt)
-        return [self._prompts[prompt] for prompt in prompts]
-
-    def _tables(self, prompt: Prompt) -> tuple[Table, Table]:
-        # Segment 1 begins after the first [SEP] of the tail, which ends the turn and is still 0.
-        segments = np.cumsum([piece.text == SEP for piece in prompt.tail])
-        after = [0, *np.minimum(segments, 1)[:-1]]
-        return self._table(prompt.head, [0] * len(prompt.head)), self._table(prompt.tail, after)
-
-    def _table(self, pieces: tuple[Piece, ...], segments: Iterable[int]) -> Table:
-        columns = [
-            (token, piece.element, piece.bits, segment)
-            for piece, segment in zip(pieces, segments)
-            for token in self._pieces[piece.text]
-        ]
-        return np.array(columns, np.int32).reshape(-1, 4).T
+    def prompt(self, prompt: Prompt) -> PromptTokens:
+        """Tokenize a prompt, unless it is known."""
+        if prompt not in self._prompts:
+            columns: list[tuple[int, ...]] = []
+            turn, begin, segment = None, 0, 0
+            for piece in prompt:
+                if piece.text not in self._pieces:
+                    (self._pieces[piece.text],) = self._encode([piece.text])["input_ids"]
+                tokens = self._pieces[piece.text]
+                columns += [(token, piece.element, piece.bits, segment) for token in tokens]
+                if piece.text == TURN:
+                    turn, begin = piece, len(columns)
+                elif piece.text == SEP and turn:  # segment 1 begins after the end of the turn
+                    segment = 1
+            elements = max(piece.element for piece in prompt)
+            role = turn.element if turn else 0
+            table = np.array(columns, np.int32).T
+            self._prompts[prompt] = PromptTokens(table, begin, role, elements)
+        return self._prompts[prompt]
 
     def _encode(self, texts: list[str]) -> Any:
         """Tokenize texts without special tokens; special tokens in a text count as plain text."""
-        if not texts:
-            return {"input_ids": [], "offset_mapping": []}
         return self.tokenizer(
             texts,
             add_special_tokens=False,
@@ -111,70 +111,71 @@ class Vocabulary:
         )
 
 
-class Questions:
-    """Questions, whose distinct turns and prompts are stored once."""
+class PlacedTurn(NamedTuple):
+    """A turn as it stands in a sequence, which may lack its first tokens; indices are of these."""
 
-    def __init__(self, questions: Iterable[Question] = ()) -> None:
-        self.turns: dict[TurnText, int] = {}  # index of each distinct turn
-        self.prompts: dict[Prompt, int] = {}  # index of each distinct prompt
-        self._columns = array("i")
-        for question in questions:
-            self.add(question)
+    text: str
+    offsets: NDArray[np.int32]  # characters [start, end) of the whole turn's tokens [tokens, 2]
+    begin: int  # index of the first token, as if the turn had not been cut; it may be negative
+    first: int  # index of the first token that is left
+    user: int  # index of the first token of the user's utterance that is left
+    end: int  # index of the token after the turn, which is ``null`` in prompts of ``combine``
 
-    def add(self, question: Question) -> None:
-        """Append a question."""
-        turn = self.turns.setdefault(question.turn, len(self.turns))
-        prompt = self.prompts.setdefault(question.prompt, len(self.prompts))
-        self._columns.extend((turn, prompt, question.bits))
+    def tokens(self, start: int, end: int) -> tuple[int, int] | None:
+        """The first and the last token of a span of characters; None if it was cut, or is none."""
+        span = token_span(self.offsets.tolist(), start, end)
+        if span is None or span[0] + self.begin < self.first:
+            return None
+        return span[0] + self.begin, span[1] + self.begin
 
-    def columns(self) -> Ints:
-        """Index of the turn, index of the prompt and binary features [questions, 3]."""
-        return np.array(self._columns, np.int64).reshape(-1, 3)
-
-    def texts(self) -> Iterator[str]:
-        """The distinct texts of turns and prompts."""
-        yield from (turn.text for turn in self.turns)
-        pieces = (piece.text for prompt in self.prompts for piece in prompt.head + prompt.tail)
-        yield from (text for text in dict.fromkeys(pieces) if text not in (CLS, SEP))
+    def characters(self, first: int, last: int) -> tuple[int, int]:
+        """The characters [start, end) of a span of tokens: the inverse of ``tokens``."""
+        return character_span(self.offsets.tolist(), first - self.begin, last - self.begin)
 
 
 class Sequences:
-    """The token sequences of ``Questions``; of a turn that is too long the last tokens are kept."""
+    """The token sequences of questions; of a turn that is too long the last tokens are kept."""
 
-    def __init__(self, questions: Questions, vocabulary: Vocabulary, limit: int) -> None:
+    def __init__(self, questions: Iterable[Question], vocabulary: Vocabulary, limit: int) -> None:
+        turns: dict[TurnText, int] = {}  # distinct ones, which are tokenized once
+        prompts: dict[Prompt, int] = {}
+        columns = array("i")
+        for question in questions:
+            turn = turns.setdefault(question.turn, len(turns))
+            prompt = prompts.setdefault(question.prompt, len(prompts))
+            columns.extend((turn, prompt, question.bits))
+        # Index of the turn, index of the prompt and binary features [questions, 3].
+        self.columns: Ints = np.array(columns, np.int64).reshape(-1, 3)
         self.pad: int = vocabulary.tokenizer.pad_token_id
-        self.limit = limit
-        self.columns = questions.columns()
-        self.turn_texts = list(questions.turns)
-        self.turns = vocabulary.turns(self.turn_texts)
-        self.prompts = vocabulary.prompts(questions.prompts)  # head and tail
-        # Of each prompt the turn's element, and the number of intents or values [prompts].
-        self.roles = np.array([prompt.turn for prompt in questions.prompts], np.int32)
-        self.elements = np.array(
-            [max((piece.element for piece in p.tail), default=0) for p in questions.prompts],
-            np.int64,
-        )
-        prompt_lengths = np.array([h.shape[1] + t.shape[1] for h, t in self.prompts], np.int64)
-        _check_room(list(questions.prompts), prompt_lengths, limit)
-        self.room = limit - prompt_lengths  # that each prompt leaves for a turn [prompts]
-        turn_lengths = np.array([len(turn.ids) for turn in self.turns], np.int64)
-        turn, prompt, _ = self.columns.T
-        whole = turn_lengths[turn] + prompt_lengths[prompt]
+        self.limit, self.texts = limit, list(turns)
+        self.turns = list(vocabulary.turns(self.texts))
+        self.prompts = [vocabulary.prompt(prompt) for prompt in prompts]
+        self.elements: Ints = np.array([prompt.elements for prompt in self.prompts], np.int64)
+        lengths = np.array([prompt.table.shape[1] for prompt in self.prompts], np.int64)
+        if len(lengths) and lengths.max() >= limit:
+            longest = max((piece.text for piece in [*prompts][int(lengths.argmax())]), key=len)
+            raise SgdxError(
+                f"max_tokens: {limit} leave no room for a turn beside a schema's part with "
+                f"'{longest[:60]}', expected more than {lengths.max()}"
+            )
+        self.room = limit - lengths  # that each prompt leaves for a turn [prompts]
+        of_turns = np.array([len(turn.ids) for turn in self.turns], np.int64)
+        whole = of_turns[self.columns[:, 0]] + lengths[self.columns[:, 1]]
         self.lengths: Ints = np.minimum(whole, limit)
         self.cut = int((whole > limit).sum())  # number of questions whose turn was cut
 
-    def table(self, index: int) -> Table:
+    def table(self, index: int) -> NDArray[np.int32]:
         """One sequence [4, tokens]: token, element, sum of binary features, segment."""
-        turn_index, prompt, bits = self.columns[index].tolist()
-        ids = self.turns[turn_index].ids[-self.room[prompt] :]  # the end of a turn that is too long
+        turn_index, prompt_index, bits = self.columns[index].tolist()
+        prompt = self.prompts[prompt_index]
+        ids = self.turns[turn_index].ids[-self.room[prompt_index] :]
         turn = np.zeros((4, len(ids)), np.int32)
-        turn[0], turn[1] = ids, self.roles[prompt]
-        head, tail = self.prompts[prompt]
-        table = np.hstack([head, turn, tail])
+        turn[0], turn[1] = ids, prompt.role
+        table = np.hstack([prompt.table[:, : prompt.begin], turn, prompt.table[:, prompt.begin :]])
         table[2] += bits
         return table
 
-    def batch(self, indices: Ints) -> dict[str, torch.Tensor]:
+    def batch(self, indices: Ints) -> Tensors:
         """Make a batch of what the submodels read, as explained in ``modeling``."""
         tables = [self.table(index) for index in indices.tolist()]
         width = -(-max(table.shape[1] for table in tables) // _MULTIPLE) * _MULTIPLE
@@ -193,46 +194,17 @@ class Sequences:
         """Whether ``combine`` is asked about a categorical slot: one with values of its own."""
         return int(self.elements[self.columns[index, 1]]) > len(("null", "do not care"))
 
-    def _begin(self, index: int) -> int:
-        """Index of the turn's first token in the sequence, as if the turn had not been cut."""
-        # Offsets in the whole turn are added to it, so it may be negative.
-        turn, prompt, _ = self.columns[index].tolist()
-        lost = max(0, len(self.turns[turn].ids) - int(self.room[prompt]))
-        return int(self.prompts[prompt][0].shape[1]) - lost
-
-    def null(self, index: int) -> int:
-        """Index of the first token after the turn, which is ``null`` in prompts of ``combine``."""
-        return self._begin(index) + len(self.turns[self.columns[index, 0]].ids)
-
-    def text(self, index: int) -> str:
-        """The text of the turn."""
-        return self.turn_texts[int(self.columns[index, 0])].text
-
-    def user(self, index: int) -> tuple[int, int]:
-        """Tokens [start, end) of the user's utterance in the sequence."""
-        head = int(self.prompts[self.columns[index, 1]][0].shape[1])
-        start = self._begin(index) + self.turns[self.columns[index, 0]].user
-        return max(head, start), self.null(index)  # a cut may have reached the user's utterance
-
-    def tokens(self, index: int, start: int, end: int) -> tuple[int, int] | None:
-        """The first and the last token in the sequence of a span of the turn's characters."""
-        span = token_span(self.turns[self.columns[index, 0]].offsets.tolist(), start, end)
-        begin = self._begin(index)
-        head = int(self.prompts[self.columns[index, 1]][0].shape[1])
-        # A span that begins before the end of the head was in the part of the turn that was cut.
-        return (span[0] + begin, span[1] + begin) if span and span[0] + begin >= head else None
-
-    def characters(self, index: int, first: int, last: int) -> tuple[int, int]:
-        """The turn's characters [start, end) of a span of tokens: the inverse of ``tokens``."""
-        begin = self._begin(index)
-        offsets = self.turns[self.columns[index, 0]].offsets.tolist()
-        return character_span(offsets, first - begin, last - begin)
+    def turn(self, index: int) -> PlacedTurn:
+        """The turn of one sequence."""
+        number, prompt, _ = self.columns[index].tolist()
+        tokens, first = self.turns[number], self.prompts[prompt].begin
+        begin = first - max(0, len(tokens.ids) - int(self.room[prompt]))
+        user = max(first, begin + tokens.user)  # a cut may have reached the user's utterance
+        end = begin + len(tokens.ids)
+        return PlacedTurn(self.texts[number].text, tokens.offsets, begin, first, user, end)
 
 
-IGNORED = -100  # a label that adds nothing to the loss
-
-
-def filled(batch: dict[str, torch.Tensor], rows: int, width: int) -> dict[str, torch.Tensor]:
+def filled(batch: Tensors, rows: int, width: int) -> Tensors:
     """A batch filled up to sequences of ``width`` tokens."""
     tokens = ("input_ids", "elements", "features", "token_type_ids", "attention_mask")
     names: dict[str, tuple[str | None, ...]] = dict.fromkeys(tokens, ("rows", "tokens"))
@@ -241,17 +213,7 @@ def filled(batch: dict[str, torch.Tensor], rows: int, width: int) -> dict[str, t
     return fill_up(batch, names, sizes, {"labels": IGNORED})
 
 
-def _check_room(prompts: list[Prompt], lengths: Ints, limit: int) -> None:
-    if len(lengths) and lengths.max() >= limit:
-        tail = prompts[int(lengths.argmax())].tail
-        longest = max((piece.text for piece in tail), key=len)
-        raise SgdxError(
-            f"max_tokens: {limit} leave no room for a turn beside a schema's part with "
-            f"'{longest[:60]}', expected more than {lengths.max()}"
-        )
-
-
-# Kinds of examples, from which the examples of an epoch are drawn (``batches.epoch_examples``).
+# Kinds of examples, from which the examples of an epoch are drawn (``training.epoch_examples``).
 EASY, HARD, POSITIVE, SYSTEM = 0, 1, 2, 3
 
 
@@ -280,66 +242,53 @@ def turns_with_memory(dialogue: Dialogue) -> Iterator[tuple[Memory, UserTurn]]:
         memory.add_user_turn(turn, [frame.gold.state for frame in turn.frames if frame.gold])
 
 
-def intent_examples(dialogue: Dialogue) -> Iterator[Example]:
-    """Examples of the submodel ``intent``: one for each frame."""
+def contexts(dialogue: Dialogue) -> Iterator[FrameContext]:
+    """The frames of a dialogue in their gold context."""
     for memory, turn in turns_with_memory(dialogue):
         for frame in turn.frames:
-            assert frame.gold is not None  # noqa: S101  # training rows have the gold columns
-            names = [*frame.schema.intents_by_name, NONE_INTENT]
-            if frame.gold.state.intent in names:
-                label = names.index(frame.gold.state.intent)
-                yield Example(intent_question(memory, turn, frame), (label,))
+            yield FrameContext(memory, turn, frame)
+
+
+def intent_examples(dialogue: Dialogue) -> Iterator[Example]:
+    """Examples of the submodel ``intent``: one for each frame."""
+    for context in contexts(dialogue):
+        names, intent = [*context.schema.intents_by_name, NONE_INTENT], context.gold.state.intent
+        if intent in names:
+            yield Example(intent_question(context), (names.index(intent),))
 
 
 def combine_examples(dialogue: Dialogue) -> Iterator[Example]:
     """Examples of the submodel ``combine``: one for each slot of each frame."""
     # A new value that is not in the user's words gives none: ``copy`` and ``cross`` find it.
-    for memory, turn in turns_with_memory(dialogue):
-        recent = {
-            (a["service"], a["slot"]) for a in turn.acts if gives_value(a) or a["act"] == "REQUEST"
-        }
-        for frame in turn.frames:
-            service, new = frame.schema.service_name, new_values(memory, frame)
-            for slot, question in combine_questions(memory, turn, frame).items():
-                span = _span(frame, slot, question)
-                values = new.get(slot, [])
-                if values and span[0] < 0 and is_from_elsewhere(memory, turn, frame, slot, values):
-                    continue
-                value = _value_class(frame.schema, slot, values[0]) if values else 0
-                asked = int(slot in frame.gold.state.requested) if frame.gold else 0
-                positive = span[0] >= 0 or value > 0 or asked
-                kind = POSITIVE if positive else HARD if (service, slot) in recent else EASY
-                yield Example(question, (*span, value, asked), kind)
+    for context in contexts(dialogue):
+        gold, new = context.gold, context.new
+        recent = {a["slot"] for a in context.acts if gives_value(a) or a["act"] == "REQUEST"}
+        for question in combine_questions(context):
+            slot, span = question.slot, (-1, -1)
+            if slot in gold.spans:
+                start, end = gold.spans[slot][-1]
+                span = start + question.turn.user, end + question.turn.user
+            values = new.get(slot, [])
+            if values and span[0] < 0 and is_from_elsewhere(context, slot, values):
+                continue
+            value = _value_class(context.schema, slot, values[0]) if values else 0
+            asked = int(slot in gold.state.requested)
+            positive = span[0] >= 0 or value > 0 or asked
+            kind = POSITIVE if positive else HARD if slot in recent else EASY
+            yield Example(question, (*span, value, asked), kind)
 
 
-def new_values(memory: Memory, frame: Frame) -> Values:
-    """The slots of a gold state whose value is new in this turn, with their values."""
-    before = memory.state(frame.schema.service_name).values
-    now = frame.gold.state.values if frame.gold else {}
-    return {s: values for s, values in now.items() if set(values).isdisjoint(before.get(s, ()))}
-
-
-def _span(frame: Frame, slot: str, question: Question) -> tuple[int, int]:
-    """The characters [start, end) of the turn's text with the slot's value, or -1 and -1."""
-    if frame.gold is None or slot not in frame.gold.spans:
-        return -1, -1
-    start, end = frame.gold.spans[slot][-1]
-    return start + question.turn.user, end + question.turn.user
-
-
-def is_from_elsewhere(
-    memory: Memory, turn: UserTurn, frame: Frame, slot: str, values: Sequence[str]
-) -> bool:
+def is_from_elsewhere(context: FrameContext, slot: str, values: Sequence[str]) -> bool:
     """Whether a slot's new value comes from the system or another service, not from the user."""
     # A value that the system proposed for the slot comes from the system. A value that another
     # service has comes from there if the user does not say it. ``True`` and ``False`` come from the
     # user, who never says them literally.
-    if memory.offered.get(frame.schema.service_name, {}).get(slot) in values:
+    if context.offered.get(slot) in values:
         return True
-    if frame.schema.slot(slot).is_boolean or _is_spoken(turn.user, values):
+    if context.schema.slot(slot).is_boolean or _is_spoken(context.turn.user, values):
         return False
     variants = set(values) - {DONTCARE}  # any slot of another service may have that too
-    elsewhere = values_elsewhere(memory, frame.schema.service_name)
+    elsewhere = values_elsewhere(context.memory, context.service)
     return any(not variants.isdisjoint(other_values) for _, _, other_values in elsewhere)
 
 
@@ -350,10 +299,8 @@ def _is_spoken(utterance: str, values: Sequence[str]) -> bool:
 
 def _value_class(schema: Service, slot: str, value: str) -> int:
     """The class of a slot's value: 1 dontcare, 2 and up the possible values, 0 any other."""
-    possible = schema.slot(slot).values
-    if value == DONTCARE:
-        return 1
-    return 2 + possible.index(value) if value in possible else 0
+    options = schema.slot(slot).options
+    return options.index(value) if value in options else 0
 
 
 def system_examples(dialogue: Dialogue) -> Iterator[Example]:
@@ -364,16 +311,14 @@ def system_examples(dialogue: Dialogue) -> Iterator[Example]:
         schemas = memory.schemas | {
             frame.schema.service_name: frame.schema for frame in turn.frames
         }
-        latest_acts: dict[str, dict[str, Row]] = {}
+        given: dict[str, dict[str, str]] = {}
         for act in filter(gives_value, turn.acts):
-            latest_acts.setdefault(act["service"], {})[act["slot"]] = act
+            given.setdefault(act["service"], {})[act["slot"]] = act["values"][0]
         text = TurnText(turn.system, 0)
-        # A list of services, not a set, whose order would differ from process to process.
-        for service in (name for name in latest_acts if name in schemas):
+        for service in (name for name in given if name in schemas):
             schema = schemas[service]
             for slot in schema.slots_by_name:
-                given = latest_acts[service].get(slot)
-                value = given["values"][0] if given else ""
+                value = given[service].get(slot, "")
                 number = _value_class(schema, slot, value)
                 start = -1 if schema.slot(slot).values or not value else turn.system.find(value)
                 span = (start, start + len(value)) if start >= 0 else (-1, -1)
@@ -384,61 +329,47 @@ def system_examples(dialogue: Dialogue) -> Iterator[Example]:
 
 def copy_examples(dialogue: Dialogue) -> Iterator[Example]:
     """Examples of the submodel ``copy``: one for each slot that the service's system turns gave."""
-    for memory, turn in turns_with_memory(dialogue):
-        just_given = {(act["service"], act["slot"]) for act in filter(gives_value, turn.acts)}
-        for frame in turn.frames:
-            service = frame.schema.service_name
-            intent = frame.gold.state.intent if frame.gold else NONE_INTENT
-            new, in_state = new_values(memory, frame), memory.state(service).values
-            for candidate in copy_candidates(memory, turn, frame, intent):
-                slot = candidate.slot
-                taken = slot not in in_state and candidate.values[0] in new.get(slot, ())
-                # A slot that has a value is never asked about in prediction.
-                hard = (service, slot) in just_given and slot not in in_state
-                kind = POSITIVE if taken else HARD if hard else EASY
-                yield Example(candidate.question, (int(taken),), kind)
+    for context in contexts(dialogue):
+        new, in_state = context.new, context.before.values
+        just_given = {act["slot"] for act in filter(gives_value, context.acts)}
+        for question in copy_questions(context, context.gold.state.intent):
+            slot = question.slot
+            taken = slot not in in_state and question.values[0] in new.get(slot, ())
+            # A slot that has a value is never asked about in prediction.
+            hard = slot in just_given and slot not in in_state
+            kind = POSITIVE if taken else HARD if hard else EASY
+            yield Example(question, (int(taken),), kind)
 
 
 def cross_examples(dialogue: Dialogue) -> Iterator[Example]:
     """Examples of the submodel ``cross``: one for each pair of an unset slot and a known value."""
     # The value is that of a slot of another service. An example is positive if the unset slot gets
     # this value in this turn, although the user does not say it and the system did not offer it for
-    # this service. A negative is hard if its slots' names are like those of slots that matter.
-    for memory, turn in turns_with_memory(dialogue):
-        for frame in turn.frames:
-            intent = frame.gold.state.intent if frame.gold else NONE_INTENT
-            taken = unspoken_values(memory, turn, frame)
-            candidates = cross_candidates(memory, turn, frame, intent)
-            positive = [not taken.get(c.slot, set()).isdisjoint(c.values) for c in candidates]
-            sources = {c.source for c, is_ in zip(candidates, positive) if is_}
-            active = frame.gold.state.values if frame.gold else {}
-            for candidate, is_positive in zip(candidates, positive):
-                hard = _is_confusable(candidate, active, sources)
-                kind = POSITIVE if is_positive else HARD if hard else EASY
-                yield Example(candidate.question, (int(is_positive),), kind)
+    # this service. A negative is hard if its slots' names are like those of slots that matter, as
+    # in the authors' code: the target shares two words or more with a slot that has a value after
+    # the turn, or the source shares one or more with a slot whose value is copied.
+    for context in contexts(dialogue):
+        taken, state = unspoken_values(context), context.gold.state
+        questions = cross_questions(context, state.intent)
+        copied = [not taken.get(q.slot, set()).isdisjoint(q.values) for q in questions]
+        sources = {q.source for q, is_copied in zip(questions, copied) if is_copied}
+        for question, is_copied in zip(questions, copied):
+            target, source = words(question.slot), words(question.source)
+            hard = any(len(target & words(name)) >= 2 for name in state.values)
+            hard = hard or any(source & words(name) for name in sources)
+            kind = POSITIVE if is_copied else HARD if hard else EASY
+            yield Example(question, (int(is_copied),), kind)
 
 
-def unspoken_values(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str, set[str]]:
+def unspoken_values(context: FrameContext) -> dict[str, set[str]]:
     """The variants of new values that neither the user says nor the system offered, by slot."""
-    spans = frame.gold.spans if frame.gold else {}
-    offered = memory.offered.get(frame.schema.service_name, {})
     return {
         slot: set(values) - {DONTCARE}
-        for slot, values in new_values(memory, frame).items()
-        if slot not in spans
-        and offered.get(slot) not in values
-        and not _is_spoken(turn.user, values)
+        for slot, values in context.new.items()
+        if slot not in context.gold.spans
+        and context.offered.get(slot) not in values
+        and not _is_spoken(context.turn.user, values)
     }
-
-
-def _is_confusable(candidate: Candidate, active: Values, sources: set[str]) -> bool:
-    """Whether the names of a pair's slots are like those of slots that matter in the turn."""
-    # As in the authors' code: the target shares two words or more with a slot that has a value
-    # after the turn, or the source shares one or more with a slot whose value is copied.
-    target, source = words(candidate.slot), words(candidate.source)
-    return any(len(target & words(name)) >= 2 for name in active) or any(
-        source & words(name) for name in sources
-    )
 
 
 def words(name: str) -> set[str]:

@@ -1,17 +1,21 @@
-"""The questions that the submodels answer for a user turn, and their prompts as pieces of text."""
+"""What the submodels are asked about a frame: prompts around the turn's text, and binary features.
+
+The paper's modules and their submodels: intent prediction (``intent``), slot prediction
+(``combine``), slot transfer prediction within a service (``copy``) and from another (``cross``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sgdx_dataset.schema import NONE_INTENT, Service
 
-from ..data.dialogues import Frame, Memory, UserTurn
+from ..data.dialogues import Frame, Gold, Memory, State, UserTurn, Values, new_values
 
 CLS, SEP = "[CLS]", "[SEP]"
+TURN = ""  # the text of the piece in a prompt that stands for the turn
 SPAN = -1  # marks the tokens that a span may contain
 
 # Binary features. Their sum is the index of an embedding that is added to every token.
@@ -25,19 +29,14 @@ FEATURES = 32  # number of possible sums of binary features
 
 
 class Piece(NamedTuple):
-    """A text in a sequence."""
+    """A text in a prompt."""
 
-    text: str  # or a special token
+    text: str  # or a special token, or ``TURN``
     element: int = 0  # number of the intent or value that this is, from 1; ``SPAN`` or 0 if of none
     bits: int = 0  # sum of its binary features, which adds to that of the whole sequence
 
 
-class Prompt(NamedTuple):
-    """A prompt for any turn."""
-
-    head: tuple[Piece, ...]
-    tail: tuple[Piece, ...]
-    turn: int = 0  # element of the turn's tokens: ``SPAN`` or 0
+Prompt = tuple[Piece, ...]
 
 
 class TurnText(NamedTuple):
@@ -47,10 +46,65 @@ class TurnText(NamedTuple):
     user: int  # index of the first character of the user's utterance
 
 
-def turn_text(system: str, user: str) -> TurnText:
-    """The text ``sys : <previous system utterance> usr : <user utterance>``."""
-    before = " ".join(["sys :", *filter(None, [system]), "usr : "])
-    return TurnText(before + user, len(before))
+class Question(NamedTuple):
+    """A question to a submodel, which becomes one sequence of tokens."""
+
+    turn: TurnText
+    prompt: Prompt
+    bits: int = 0  # sum of the binary features of the whole sequence
+    slot: str = ""  # which the question is about; none of ``intent``
+    values: Sequence[str] = ()  # variants of the value that ``copy`` or ``cross`` would copy
+    source: str = ""  # the slot of another service that ``cross`` would copy it from
+
+
+class FrameContext(NamedTuple):
+    """A frame, and what is known of its dialogue: by predicted states, or to train by gold ones."""
+
+    memory: Memory
+    turn: UserTurn
+    frame: Frame
+
+    @property
+    def schema(self) -> Service:
+        """The schema of the frame's service."""
+        return self.frame.schema
+
+    @property
+    def service(self) -> str:
+        """The name of the frame's service."""
+        return self.frame.schema.service_name
+
+    @property
+    def before(self) -> State:
+        """The service's state after its previous user turn."""
+        return self.memory.state(self.service)
+
+    @property
+    def offered(self) -> dict[str, str]:
+        """The latest value of each slot that the system has proposed for the service."""
+        return self.memory.offered.get(self.service, {})
+
+    @property
+    def acts(self) -> list[dict[str, Any]]:
+        """What the system just did for the service."""
+        return [act for act in self.turn.acts if act["service"] == self.service]
+
+    @property
+    def text(self) -> TurnText:
+        """The text ``sys : <previous system utterance> usr : <user utterance>``."""
+        before = " ".join(["sys :", *filter(None, [self.turn.system]), "usr : "])
+        return TurnText(before + self.turn.user, len(before))
+
+    @property
+    def gold(self) -> Gold:
+        """What is right, to train."""
+        assert self.frame.gold is not None  # noqa: S101  # training rows have the gold columns
+        return self.frame.gold
+
+    @property
+    def new(self) -> Values:
+        """The slots whose gold value is new in this turn, with its variants."""
+        return new_values(self.before.values, self.gold.state.values)
 
 
 def spoken(name: str) -> str:
@@ -58,18 +112,27 @@ def spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
+def _prompt(*pieces: str | Piece) -> Prompt:
+    return tuple(piece if isinstance(piece, Piece) else Piece(piece) for piece in pieces)
+
+
 @cache
 def intent_prompt(schema: Service, previous: str | None, keep: bool) -> Prompt:
     """The prompt ``[CLS] keep|jump [SEP] turn [SEP] <desc> # <name> [SEP] ... none [SEP]``."""
     texts = [f"{intent.description} # {spoken(intent.name)}" for intent in schema.intents]
-    elements = [
-        Piece(text, number, PREVIOUS_INTENT * (name == previous))
-        for number, (text, name) in enumerate(
-            zip([*texts, "none"], [*schema.intents_by_name, NONE_INTENT]), 1
-        )
-    ]
-    head = (Piece(CLS), Piece("keep" if keep else "jump"), Piece(SEP))
-    return Prompt(head, (Piece(SEP), *_separated(elements)))
+    names = [*schema.intents_by_name, NONE_INTENT]
+    prompt = _prompt(CLS, "keep" if keep else "jump", SEP, TURN, SEP)
+    for number, (text, name) in enumerate(zip([*texts, "none"], names), 1):
+        prompt += (Piece(text, number, PREVIOUS_INTENT * (name == previous)), Piece(SEP))
+    return prompt
+
+
+def intent_question(context: FrameContext) -> Question:
+    """The question which intent is active."""
+    memory, service = context.memory, context.service
+    keep = memory.services == frozenset(context.turn.services)
+    previous = context.before.intent if service in memory.states else None
+    return Question(context.text, intent_prompt(context.schema, previous, keep))
 
 
 @cache
@@ -80,159 +143,90 @@ def combine_prompt(schema: Service, slot: str) -> Prompt:
     element = schema.slot(slot)
     kind = "sort" if element.is_categorical else "tag"
     title = f"{kind} # {spoken(slot)} # {element.description}"
-    texts = ["null", "do not care", *element.values]
-    values = [Piece(text, number) for number, text in enumerate(texts, 1)]
-    tail = (Piece("null", SPAN), Piece(SEP), Piece(title), Piece(SEP), *_separated(values))
-    return Prompt((Piece(CLS),), tail, turn=SPAN)
+    prompt = _prompt(CLS, Piece(TURN, SPAN), Piece("null", SPAN), SEP, title, SEP)
+    for number, text in enumerate(["null", "do not care", *element.values], 1):
+        prompt += (Piece(text, number), Piece(SEP))
+    return prompt
+
+
+def combine_questions(context: FrameContext) -> list[Question]:
+    """For each slot, the question about its value or span and whether it is requested."""
+    schema, text = context.schema, context.text
+    given = context.memory.system_values.get(context.service, {})
+    asked = {act["slot"] for act in context.acts if act["act"] == "REQUEST"}
+    return [
+        Question(
+            text,
+            combine_prompt(schema, slot),
+            SYSTEM_GAVE * (slot in given) + SYSTEM_ASKED * (slot in asked),
+            slot,
+        )
+        for slot in schema.slots_by_name
+    ]
 
 
 @cache
 def copy_prompt(schema: Service, slot: str) -> Prompt:
     """The prompt of ``copy``: ``[CLS] api: <service desc> [SEP] turn [SEP] <slot desc> [SEP]``."""
     # In lower case, as in the authors' code.
-    head = (Piece(CLS), Piece(f"api: {schema.description.lower()}"), Piece(SEP))
-    return Prompt(head, (Piece(SEP), *_separated([Piece(schema.slot(slot).description)])))
+    api = f"api: {schema.description.lower()}"
+    return _prompt(CLS, api, SEP, TURN, SEP, schema.slot(slot).description, SEP)
+
+
+def copy_questions(context: FrameContext, intent: str) -> list[Question]:
+    """For each slot that the system proposed a value for, whether the user takes the latest."""
+    schema, text, in_state = context.schema, context.text, context.before.values
+    return [
+        Question(
+            text,
+            copy_prompt(schema, slot),
+            IN_SYSTEM + IN_USER * (slot in in_state) + _role_bits(schema, intent, slot),
+            slot,
+            [value],
+        )
+        for slot, value in context.offered.items()
+        if slot in schema.tracked and schema.slot(slot).admits(value)
+    ]
+
+
+def _role_bits(schema: Service, intent: str, slot: str) -> int:
+    """Features of ``copy`` and ``cross``: whether the intent has a slot as required or optional."""
+    required = REQUIRED * (slot in schema.required(intent))
+    return required + OPTIONAL * (slot in schema.optional(intent))
 
 
 @cache
 def cross_prompt(schema: Service, target: str, other: Service, source: str) -> Prompt:
     """The prompt ``[CLS] turn [SEP] <target> # <desc> [SEP] <source> # <desc> [SEP]``."""
     slots = (schema.slot(target), other.slot(source))
-    pieces = [Piece(f"{spoken(slot.name)} # {slot.description}") for slot in slots]
-    return Prompt((Piece(CLS),), (Piece(SEP), *_separated(pieces)))
+    to, of = (f"{spoken(slot.name)} # {slot.description}" for slot in slots)
+    return _prompt(CLS, TURN, SEP, to, SEP, of, SEP)
 
 
-def _separated(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """The pieces, each followed by ``[SEP]``."""
-    return chain.from_iterable((piece, Piece(SEP)) for piece in pieces)
-
-
-def combine_bits(*, gave: bool, asked: bool) -> int:
-    """Features of ``combine``."""
-    return SYSTEM_GAVE * gave + SYSTEM_ASKED * asked
-
-
-def role_bits(schema: Service, intent: str, slot: str) -> int:
-    """Features of ``copy`` and ``cross``: whether the intent has a slot as required or optional."""
-    required = REQUIRED * (slot in schema.required(intent))
-    return required + OPTIONAL * (slot in schema.optional(intent))
-
-
-def copy_bits(schema: Service, intent: str, slot: str, in_system: bool, in_state: bool) -> int:
-    """Features of ``copy``."""
-    return IN_SYSTEM * in_system + IN_USER * in_state + role_bits(schema, intent, slot)
-
-
-def cross_bits(
-    schema: Service, intent: str, target: str, *, source: bool, target_given: bool, success: bool
-) -> int:
-    """Features of ``cross``."""
-    bits = SOURCE_KNOWN * source + TARGET_KNOWN * target_given + SUCCEEDED * success
-    return bits + role_bits(schema, intent, target)
-
-
-class Question(NamedTuple):
-    """A question to a submodel, which becomes one sequence of tokens."""
-
-    turn: TurnText
-    prompt: Prompt  # around the turn
-    bits: int = 0  # sum of the binary features of the whole sequence
-
-
-class Candidate(NamedTuple):
-    """A value that may be copied into a slot."""
-
-    slot: str
-    source: str  # slot that the value comes from; within a service it is ``slot`` itself
-    values: list[str]  # the variants of the value
-    question: Question
-
-
-def text_of(turn: UserTurn) -> TurnText:
-    """The text of a user turn, with the system turn before it."""
-    return turn_text(turn.system, turn.user)
-
-
-def intent_question(memory: Memory, turn: UserTurn, frame: Frame) -> Question:
-    """The question which intent of a frame is active."""
-    keep = memory.services == frozenset(turn.services)
-    is_later_turn = frame.schema.service_name in memory.states
-    previous = memory.state(frame.schema.service_name).intent if is_later_turn else None
-    return Question(text_of(turn), intent_prompt(frame.schema, previous, keep))
-
-
-def combine_questions(memory: Memory, turn: UserTurn, frame: Frame) -> dict[str, Question]:
-    """For each slot, the question about its value or span and whether it is requested."""
-    schema, text = frame.schema, text_of(turn)
-    system_values = memory.system_values.get(schema.service_name, {})
-    asked = {
-        act["slot"]
-        for act in turn.acts
-        if act["act"] == "REQUEST" and act["service"] == schema.service_name
-    }
-    return {
-        slot: Question(
-            text,
-            combine_prompt(schema, slot),
-            combine_bits(gave=slot in system_values, asked=slot in asked),
-        )
-        for slot in schema.slots_by_name
-    }
-
-
-def copy_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) -> list[Candidate]:
-    """The latest value of each slot that the system proposed for the frame's service."""
-    schema, text = frame.schema, text_of(turn)
-    in_state = memory.state(schema.service_name).values
-    return [
-        Candidate(
-            slot,
-            slot,
-            [value],
-            Question(
-                text,
-                copy_prompt(schema, slot),
-                copy_bits(schema, intent, slot, in_system=True, in_state=slot in in_state),
-            ),
-        )
-        for slot, value in memory.offered.get(schema.service_name, {}).items()
-        if slot in schema.tracked and schema.slot(slot).admits(value)
-    ]
-
-
-def cross_candidates(memory: Memory, turn: UserTurn, frame: Frame, intent: str) -> list[Candidate]:
-    """The known values of other services, for each free-form slot of the frame without a value."""
+def cross_questions(context: FrameContext, intent: str) -> list[Question]:
+    """For each unset free-form slot and each known value of another service, if it is copied."""
     # A target is a slot that the active intent requires or has as optional: of 226 values that were
     # copied in 400 of SGD's dialogues, none went to another slot. Categorical slots are not
-    # targets: only ``combine`` and ``copy`` set them, as in the authors' code. Boolean slots are
-    # not sources, as ``True`` means something else for another slot.
-    schema = frame.schema
+    # targets: only ``combine`` and ``copy`` set them, as in the authors' code.
+    schema, memory, text = context.schema, context.memory, context.text
     of_intent = {*schema.required(intent), *schema.optional(intent)}
-    unset = of_intent - memory.state(schema.service_name).values.keys()
-    targets = [
-        slot
-        for slot in schema.slots_by_name
-        if slot in unset and not schema.slot(slot).is_categorical
-    ]
-    given = memory.system_values.get(schema.service_name, {})
-    candidates = []
-    for other, source, values in values_elsewhere(memory, schema.service_name):
+    unset = of_intent - context.before.values.keys()
+    targets = [s.name for s in schema.slots if s.name in unset and not s.is_categorical]
+    given = memory.system_values.get(context.service, {})
+    questions = []
+    for other, source, values in values_elsewhere(memory, context.service):
+        bits = SOURCE_KNOWN * (source in memory.state(other.service_name).values)
+        bits += SUCCEEDED * (other.service_name in memory.succeeded)
         for target in targets:
-            bits = cross_bits(
-                schema,
-                intent,
-                target,
-                source=source in memory.state(other.service_name).values,
-                target_given=target in given,
-                success=other.service_name in memory.succeeded,
-            )
-            question = Question(text_of(turn), cross_prompt(schema, target, other, source), bits)
-            candidates.append(Candidate(target, source, values, question))
-    return candidates
+            own_bits = TARGET_KNOWN * (target in given) + _role_bits(schema, intent, target)
+            prompt = cross_prompt(schema, target, other, source)
+            questions.append(Question(text, prompt, bits + own_bits, target, values, source))
+    return questions
 
 
 def values_elsewhere(memory: Memory, service: str) -> Iterator[tuple[Service, str, list[str]]]:
     """The known values of other services: schema, slot and variants of the value."""
+    # Not of boolean slots, as ``True`` means something else for another slot.
     for name, other in memory.schemas.items():
         from_system = {slot: [value] for slot, value in memory.system_values.get(name, {}).items()}
         for slot, values in (from_system | memory.states[name].values).items():

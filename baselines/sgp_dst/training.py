@@ -33,33 +33,132 @@ from .data import (
     POSITIVE,
     SYSTEM,
     Example,
-    Questions,
     Sequences,
+    Tensors,
     Vocabulary,
     filled,
 )
 from .modeling import Answers, CombineModel, CopyModel, IntentModel
 from .questions import FEATURES, Question
-from .rules import COPY, CROSS, REQUESTED, SPAN, VALUE, Answer, decode
+from .rules import COPY, CROSS, REQUESTED, SPAN, VALUE, Answer, Span
 from .settings import Part, PartSettings
 
-Decision = tuple[str | int, ...]
+READS = ("history", "utterance", "schema", SYSTEM_ACTS)  # what the tracker reads of a frame row
+# Fixed words of the prompts, for the vocabulary of the tiny encoder.
+_WORDS = "sys : usr : null do not care keep jump none sort tag # api: "
 _TOKENS = 16384  # maximum number of tokens in a batch when dev is scored
 
 
-def stratified(kinds: NDArray[np.int8], most: int) -> tuple[Ints, NDArray[np.float64]]:
-    """Choose examples of all kinds evenly: indices [chosen], and how many each stands for."""
-    groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
-    drawn, weights, left = [], [], most
-    # From the smallest kind to the largest, so that what a rare kind leaves goes to the others.
-    for number, group in enumerate(sorted(groups, key=len)):
-        count = min(len(group), left // (len(groups) - number))
-        left -= count
-        drawn.append(group[np.arange(count) * len(group) // max(1, count)])
-        weights.append(np.full(count, len(group) / max(1, count)))
-    indices = np.concatenate([*drawn, np.zeros(0, np.int64)])
-    order = np.argsort(indices)
-    return indices[order], np.concatenate([*weights, np.zeros(0)])[order]
+def epoch_examples(kinds: NDArray[np.int8], settings: PartSettings, seed: int, epoch: int) -> Ints:
+    """Draw the examples of an epoch: all positives, and samples of the other kinds."""
+    random = np.random.default_rng((seed, epoch))
+
+    def draw(kind: int, count: float) -> Ints:
+        of_kind = np.flatnonzero(kinds == kind)
+        drawn: Ints = random.choice(of_kind, min(len(of_kind), round(count)), replace=False)
+        return drawn
+
+    positive = np.flatnonzero(kinds == POSITIVE)
+    system = draw(SYSTEM, settings.system * int((kinds == SYSTEM).sum()))
+    hard = draw(HARD, settings.hard * int((kinds == HARD).sum()))
+    easy = draw(EASY, settings.negatives * (len(positive) + len(system)))
+    return np.sort(np.concatenate([positive, system, hard, easy]))
+
+
+class TrainingData(Examples):
+    """Examples of a submodel as tokens, with labels, in the order in which they are learnt."""
+
+    def __init__(self, examples: Iterable[Example], sub: SgpPart, seed: int | None = None) -> None:
+        """Make tokens of examples; with a seed those of all epochs are drawn of them."""
+        kinds, labels = array("b"), array("i")
+
+        def questions() -> Iterator[Question]:
+            for example in examples:
+                kinds.append(example.kind)
+                labels.extend(example.labels)
+                yield example.question
+
+        self.sequences = Sequences(questions(), sub.vocabulary, sub.seen.max_tokens)
+        self.kinds: NDArray[np.int8] = np.array(kinds, np.int8)  # [examples]
+        # [examples, labels], as in ``Example``.
+        self.labels: Ints = np.array(labels, np.int64).reshape(max(1, len(kinds)), -1)
+        # Whether the first two labels are a span of characters.
+        self.spans = sub.PART == "combine"
+        missed = 0  # spans that begin or end inside a token or were cut, and count as no span
+        if self.spans:
+            with_span = np.flatnonzero(self.labels[:, 0] >= 0).tolist()
+            missed = sum(self._labelled_tokens(index) is None for index in with_span)
+        self.order = np.arange(len(self.kinds))
+        if seed is not None:
+            of = sub.part_settings
+            epochs = (epoch_examples(self.kinds, of, seed, number) for number in range(of.epochs))
+            self.order = np.concatenate([*epochs])
+            if not len(self.order):
+                raise SgdxError(
+                    f"{sub.PART}: found no examples in train, expected some to learn from"
+                )
+        self.lengths = self.sequences.lengths[self.order]
+        counts = {"of_all_epochs": len(self.order), "cut": self.sequences.cut}
+        self.facts = {"examples": counts | {"missed_spans": missed}}
+
+    def batch(self, indices: Ints) -> Tensors:
+        """Make a batch, with ``labels`` [examples, labels]."""
+        # A span is its first and last token; if there is none, both are the token ``null``.
+        indices = self.order[indices]
+        labels = self.labels[indices]
+        if self.spans:
+            for row, index in enumerate(indices.tolist()):
+                null = self.sequences.turn(index).end
+                labels[row, :2] = self._labelled_tokens(index) or (null, null)
+        return {**self.sequences.batch(indices), "labels": torch.from_numpy(labels)}
+
+    def _labelled_tokens(self, index: int) -> tuple[int, int] | None:
+        """The first and last token of the labelled span of an example, or None."""
+        start, end = self.labels[index, :2].tolist()
+        return self.sequences.turn(index).tokens(start, end) if start >= 0 else None
+
+    def fill(self, batch: Tensors, rows: int, width: int) -> Tensors:
+        """Fill a batch up to sequences of a number of tokens."""
+        return filled(batch, rows, width)
+
+
+def decode(answers: Answers, sequences: Sequences, indices: Ints) -> list[Answer]:
+    """Decode the answers to a batch of questions, given by their indices."""
+    assert answers.logits is not None  # noqa: S101
+    probabilities = answers.logits.softmax(-1)
+    scores, numbers = probabilities.max(-1)
+    columns = [numbers.tolist(), scores.tolist(), probabilities[:, 1].tolist()]
+    if answers.start is not None and answers.end is not None and answers.requested is not None:
+        columns.append(answers.requested.softmax(-1)[:, 1].tolist())
+        turns = [sequences.turn(index) for index in indices.tolist()]
+        user = torch.tensor([(turn.user, turn.end) for turn in turns])
+        best = best_spans(answers.start.softmax(-1), answers.end.softmax(-1), user)
+        spans: list[Span | None] = []
+        for turn, first, last, score in zip(turns, *(column.tolist() for column in best)):
+            if score == -torch.inf:
+                spans.append(None)  # the user's utterance is empty
+                continue
+            start, end = turn.characters(first, last)
+            spans.append(Span(start, end, turn.text[start:end], score))
+        columns.append(spans)
+    return [Answer(*row) for row in zip(*columns)]
+
+
+def best_spans(
+    start: torch.Tensor, end: torch.Tensor, user: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """First token, last token and P(start) + P(end) of the likeliest spans, [sequences] each."""
+    # The probabilities are [sequences, tokens], ``user`` the tokens [begin, end) of the utterance
+    # [sequences, 2]. The sum is -inf where the utterance is empty.
+    tokens, user = torch.arange(start.shape[1], device=start.device), user.to(start.device)
+    outside = (tokens < user[:, :1]) | (tokens >= user[:, 1:])
+    # The running maximum gives each token the best start up to it, so one pass tries all ends.
+    begun, first = start.masked_fill(outside, -torch.inf).cummax(1)
+    score, last = (begun + end.masked_fill(outside, -torch.inf)).max(1)
+    return first.gather(1, last[:, None])[:, 0], last, score
+
+
+Decision = tuple[str | int, ...]
 
 
 def decisions(part: Part, answer: Answer, categorical: bool) -> set[Decision]:
@@ -78,7 +177,7 @@ def decisions(part: Part, answer: Answer, categorical: bool) -> set[Decision]:
 
 
 def right_decisions(part: Part, labels: list[int]) -> set[Decision]:
-    """What the rules should do, from the labels of an example (``examples.Example``)."""
+    """What the rules should do, from the labels of an example (``data.Example``)."""
     if part == "intent":
         return {("intent", labels[0])}
     if part != "combine":
@@ -115,90 +214,19 @@ def decision_f1(
     return float(2 * right / (taken + due)) if right else 0.0
 
 
-Batch = dict[str, torch.Tensor]
-READS = ("history", "utterance", "schema", SYSTEM_ACTS)  # what the tracker reads of a frame row
-# Fixed words of the prompts, for the vocabulary of the tiny encoder.
-_WORDS = "sys : usr : null do not care keep jump none sort tag # api: "
-
-
-class ExampleColumns:
-    """Examples as columns."""
-
-    def __init__(self, examples: Iterable[Example]) -> None:
-        self.questions = Questions()
-        kinds, labels = array("b"), array("i")
-        for example in examples:
-            self.questions.add(example.question)
-            kinds.append(example.kind)
-            labels.extend(example.labels)
-        self.kinds: NDArray[np.int8] = np.array(kinds, np.int8)  # [examples]
-        # [examples, labels], as in ``Example``.
-        self.labels: Ints = np.array(labels, np.int64).reshape(max(1, len(kinds)), -1)
-
-
-def epoch_examples(kinds: NDArray[np.int8], settings: PartSettings, seed: int, epoch: int) -> Ints:
-    """Draw the examples of an epoch: all positives, and samples of the other kinds."""
-    random = np.random.default_rng((seed, epoch))
-
-    def draw(kind: int, count: float) -> Ints:
-        of_kind = np.flatnonzero(kinds == kind)
-        drawn: Ints = random.choice(of_kind, min(len(of_kind), round(count)), replace=False)
-        return drawn
-
-    positive = np.flatnonzero(kinds == POSITIVE)
-    system = draw(SYSTEM, settings.system * int((kinds == SYSTEM).sum()))
-    hard = draw(HARD, settings.hard * int((kinds == HARD).sum()))
-    easy = draw(EASY, settings.negatives * (len(positive) + len(system)))
-    return np.sort(np.concatenate([positive, system, hard, easy]))
-
-
-class TrainingData(Examples):
-    """Examples of a submodel as tokens, with labels, in the order in which they are learnt."""
-
-    def __init__(self, examples: Iterable[Example], sub: SgpPart, seed: int | None = None) -> None:
-        """Make tokens of examples; with a seed those of all epochs are drawn of them."""
-        columns = ExampleColumns(examples)
-        self.labels, self.kinds = columns.labels, columns.kinds
-        self.sequences = Sequences(columns.questions, sub.vocabulary, sub.seen.max_tokens)
-        # Whether the first two labels are a span of characters.
-        self.spans = sub.PART == "combine"
-        missed = 0  # spans that begin or end inside a token or were cut, and count as no span
-        if self.spans:
-            with_span = np.flatnonzero(self.labels[:, 0] >= 0).tolist()
-            missed = sum(self._labelled_tokens(index) is None for index in with_span)
-        self.order = np.arange(len(self.kinds))
-        if seed is not None:
-            of = sub.part_settings
-            epochs = (epoch_examples(self.kinds, of, seed, number) for number in range(of.epochs))
-            self.order = np.concatenate([*epochs])
-            if not len(self.order):
-                raise SgdxError(
-                    f"{sub.PART}: found no examples in train, expected some to learn from"
-                )
-        self.lengths = self.sequences.lengths[self.order]
-        counts = {"of_all_epochs": len(self.order), "cut": self.sequences.cut}
-        self.facts = {"examples": counts | {"missed_spans": missed}}
-
-    def batch(self, indices: Ints) -> Batch:
-        """Make a batch, with ``labels`` [examples, labels]."""
-        # A span is its first and last token; if there is none, both are the token ``null``.
-        indices = self.order[indices]
-        labels = self.labels[indices]
-        if self.spans:
-            labels = labels.copy()
-            for row, index in enumerate(indices.tolist()):
-                null = self.sequences.null(index)
-                labels[row, :2] = self._labelled_tokens(index) or (null, null)
-        return {**self.sequences.batch(indices), "labels": torch.from_numpy(labels)}
-
-    def _labelled_tokens(self, index: int) -> tuple[int, int] | None:
-        """The first and last token of the labelled span of an example, or None."""
-        start, end = self.labels[index, :2].tolist()
-        return self.sequences.tokens(index, start, end) if start >= 0 else None
-
-    def fill(self, batch: Batch, rows: int, width: int) -> Batch:
-        """Fill a batch up to sequences of a number of tokens."""
-        return filled(batch, rows, width)
+def stratified(kinds: NDArray[np.int8], most: int) -> tuple[Ints, NDArray[np.float64]]:
+    """Choose examples of all kinds evenly: indices [chosen], and how many each stands for."""
+    groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
+    drawn, weights, left = [], [], most
+    # From the smallest kind to the largest, so that what a rare kind leaves goes to the others.
+    for number, group in enumerate(sorted(groups, key=len)):
+        count = min(len(group), left // (len(groups) - number))
+        left -= count
+        drawn.append(group[np.arange(count) * len(group) // max(1, count)])
+        weights.append(np.full(count, len(group) / max(1, count)))
+    indices = np.concatenate([*drawn, np.zeros(0, np.int64)])
+    order = np.argsort(indices)
+    return indices[order], np.concatenate([*weights, np.zeros(0)])[order]
 
 
 class SgpPart(Tracker):
@@ -280,7 +308,7 @@ class SgpPart(Tracker):
 
     def answers(self, questions: Sequence[Question]) -> list[Answer]:
         """Answer questions, in large batches of similar length."""
-        sequences = Sequences(Questions(questions), self.vocabulary, self.seen.max_tokens)
+        sequences = Sequences(questions, self.vocabulary, self.seen.max_tokens)
         return answer_batches(sequences.lengths, self.options, partial(self.answer, sequences))
 
     @torch.no_grad()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import RobertaConfig, set_seed
 
 from baselines.data.dialogues import read_dialogues
 from baselines.encoders import corpus_texts, tiny_tokenizer
@@ -21,24 +22,26 @@ from baselines.sgp_dst.data import (
     POSITIVE,
     SYSTEM,
     Example,
-    Questions,
     Sequences,
     Vocabulary,
 )
-from baselines.sgp_dst.modeling import Answers
-from baselines.sgp_dst.questions import Question, combine_prompt, intent_prompt, turn_text
-from baselines.sgp_dst.rules import Answer, Span, decode
+from baselines.sgp_dst.modeling import Answers, CombineModel, CopyModel, IntentModel, SgpConfig
+from baselines.sgp_dst.questions import Question, TurnText, combine_prompt, intent_prompt
+from baselines.sgp_dst.rules import Answer, Span
 from baselines.sgp_dst.settings import Part
 from baselines.sgp_dst.training import (
     READS,
     TrainingData,
+    best_spans,
     decision_f1,
     decisions,
+    decode,
     stratified,
 )
 from sgdx_dataset import SgdxError, frames, load
-from sgdx_dataset.schema import Service
 from sgdx_dataset.tracker_inputs import training_columns
+
+from .schemas import CABS
 
 # Of each part, on the sample: its examples by kind, the sums of their labels, and those of their
 # questions' features.
@@ -68,21 +71,21 @@ _WORDS = """sys usr null do not care tag sort keep jump none # : ? , . shared de
 others ride along True False Where to the ride goes Bath please Call a cab OrderCab Look up
 PlanRide"""
 VOCABULARY = Vocabulary(tiny_tokenizer([_WORDS] * 3))
-SAID = turn_text("Where to?", "Bath, please")
+SAID = TurnText("sys : Where to? usr : Bath, please", 22)
 
 
 def sequences(*questions: Question, limit: int = 144) -> Sequences:
-    return Sequences(Questions(questions), VOCABULARY, limit)
+    return Sequences(questions, VOCABULARY, limit)
 
 
 def tokens(made: Sequences, index: int) -> list[str]:
     return list(VOCABULARY.tokenizer.convert_ids_to_tokens(made.table(index)[0].tolist()))
 
 
-def test_a_batch(cabs: Service) -> None:
+def test_a_batch() -> None:
     made = sequences(
-        Question(SAID, combine_prompt(cabs, "shared"), 4),
-        Question(SAID, intent_prompt(cabs, "NONE", True)),
+        Question(SAID, combine_prompt(CABS, "shared"), 4),
+        Question(SAID, intent_prompt(CABS, "NONE", True)),
     )
     assert " ".join(tokens(made, 0)) == (
         "[CLS] sys : Where to ? usr : Bath , please null [SEP] sort # shared # Whether others ride"
@@ -99,14 +102,15 @@ def test_a_batch(cabs: Service) -> None:
     assert (features["none"], features["Call"], features["[CLS]"]) == (1, 0, 0)
 
 
-def test_the_last_tokens_of_a_turn_survive(cabs: Service) -> None:
-    made = sequences(Question(SAID, combine_prompt(cabs, "shared")), limit=26)
+def test_the_last_tokens_of_a_turn_survive() -> None:
+    made = sequences(Question(SAID, combine_prompt(CABS, "shared")), limit=26)
     assert " ".join(tokens(made, 0)).startswith("[CLS] : Bath , please null [SEP] sort # shared #")
     assert tokens(made, 0)[-2:] == ["False", "[SEP]"]
-    assert (made.lengths.tolist(), made.cut, made.user(0)) == ([26], 1, (2, 5))
-    assert made.tokens(0, 6, 11) is None  # "Where" was cut
+    turn = made.turn(0)
+    assert (made.lengths.tolist(), made.cut, turn.user, turn.end) == ([26], 1, 2, 5)
+    assert turn.tokens(6, 11) is None  # "Where" was cut
     with pytest.raises(SgdxError, match="max_tokens: 22 leave no room.*'sort # shared # Whether"):
-        sequences(Question(turn_text("", "a"), combine_prompt(cabs, "shared")), limit=22)
+        sequences(Question(TurnText("sys : usr : a", 12), combine_prompt(CABS, "shared")), limit=22)
 
 
 def training_data(part: Part, examples: Any, tokenizer: Any) -> TrainingData:
@@ -126,9 +130,10 @@ def test_every_gold_span_is_tokens_and_back(split: str) -> None:
     assert len(spans) > 200
     for index in spans.tolist():
         start, end = data.labels[index, :2].tolist()
-        found = data.sequences.tokens(index, start, end)
+        turn = data.sequences.turn(index)
+        found = turn.tokens(start, end)
         assert found is not None
-        assert data.sequences.characters(index, *found) == (start, end)
+        assert turn.characters(*found) == (start, end)
         assert data.batch(np.array([index]))["labels"][0, :2].tolist() == list(found)
     assert data.facts["examples"]["missed_spans"] == 0
 
@@ -172,3 +177,43 @@ def test_f1_counts_what_is_sure_enough_as_often_as_it_occurs(part: Part, least: 
         score = [decision_f1(sure(p), data, sample) for p in (least - 0.01, least + 0.01)]
         # What is likeliest is not always sure enough for rules 6 and 7.
         assert score == pytest.approx([0, 2 * positive / (1 + positive)], abs=1e-6)
+
+
+BATCH = {
+    "input_ids": torch.tensor([[2, 11, 12, 3, 20, 21, 3, 30, 3, 0]]),
+    "attention_mask": torch.tensor([[1] * 9 + [0]]),
+    "token_type_ids": torch.tensor([[0] * 4 + [1] * 5 + [0]]),
+    "features": torch.zeros(1, 10, dtype=torch.long),
+    "elements": torch.tensor([[0, -1, -1, 0, 1, 1, 0, 2, 0, 0]]),
+    "present": torch.tensor([[True, True]]),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels"), [(IntentModel, [[1]]), (CombineModel, [[1, 2, 1, 0]]), (CopyModel, [[1]])]
+)
+def test_an_encoder_without_segments_or_pooler_in_half_precision(
+    kind: type[Any], labels: list[list[int]]
+) -> None:
+    """With checkpointing all weights have a gradient, for which processes would wait."""
+    set_seed(0)
+    encoder = RobertaConfig(
+        vocab_size=60, hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=16, type_vocab_size=1, max_position_embeddings=40,
+    )  # fmt: skip
+    model = kind(SgpConfig(encoder=encoder.to_dict()))
+    model.gradient_checkpointing_enable({"use_reentrant": False})
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = model(**BATCH, labels=torch.tensor(labels)).loss
+    loss.backward()
+    gradients = [p.grad for p in model.parameters()]
+    assert all(g is not None and torch.isfinite(g).all() for g in gradients)
+
+
+def test_best_spans() -> None:
+    start = torch.tensor([[0.9, 0.2, 0.6, 0.1], [0.1, 0.5, 0.3, 0.4], [1.0, 0.0, 0.0, 0.0]])
+    end = torch.tensor([[0.9, 0.7, 0.5, 0.4], [0.4, 0.3, 0.6, 0.1], [1.0, 0.0, 0.0, 0.0]])
+    user = torch.tensor([[1, 4], [0, 4], [2, 2]])
+    first, last, score = best_spans(start, end, user)
+    assert list(zip(first.tolist(), last.tolist()))[:2] == [(2, 2), (1, 2)]
+    torch.testing.assert_close(score, torch.tensor([1.1, 1.1, -torch.inf]))
