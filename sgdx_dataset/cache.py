@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import shutil
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
 import datasets
-import msgspec
 import pyarrow as pa
 from datasets.arrow_reader import ArrowReader
 from datasets.naming import filenames_for_dataset_split
@@ -19,7 +18,8 @@ from datasets.naming import filenames_for_dataset_split
 from .columns import DIALOGUE_COLUMNS, VERSION
 from .configs import CONFIGS, split_name
 from .io.errors import SgdxError
-from .io.files import flush, refuse_root, write_bytes
+from .io.files import flush, refuse_root
+from .io.json import pretty_json
 from .io.progress import progress
 from .io.waiting import locked_file
 from .release import Release, Variants, open_release
@@ -76,8 +76,14 @@ def prepare(
     if not isinstance(release, Release):
         release = open_release(resolve_source(release, cache), variants)
     configs = list(dict.fromkeys(configs or release.configs()))
-    _prepare_missing(release, configs, cache, remembered=True)
-    return [_config_folder(release, config, cache) for config in configs]
+    for config in configs:
+        release.check_dialogues(config)
+    folders = [_config_folder(release, config, cache) for config in configs]
+    is_of_it = remembered_source(cache) == release.source and not _foreign_configs(release, cache)
+    if not is_of_it or not all(map(_is_prepared, folders)):  # else nothing is written
+        with _locked(cache) as staging:
+            _fill(cache, release, configs, staging)
+    return folders
 
 
 def load(
@@ -114,7 +120,7 @@ def load(
     splits = [split] if split else None
     cache = cache_folder(None)
     shared = config in CONFIGS and remembered_source(cache) == release.source
-    if not shared and not _is_prepared(release, config, cache):
+    if not shared and not _is_prepared(_config_folder(release, config, cache)):
         place = release.source.encode("utf-8", "surrogateescape")
         name = hashlib.sha256(place).hexdigest()[:16]
         cache = cache / OTHER_SOURCES / "-".join([name, *(splits or ())])
@@ -125,15 +131,15 @@ def load(
     folder = _config_folder(release, config, cache)
     with suppress(OSError):  # another process may put another source's config in its place
         before = folder.stat()
-        if _is_prepared(release, config, cache):
+        if _is_prepared(folder):
             loaded, after = _read(folder, split), folder.stat()
             if (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns):
                 return loaded
     if shared and _foreign_configs(release, cache):
         text = f"{release.name} has changed since it was prepared: it is prepared anew"
         warnings.warn(text, stacklevel=2)
-    with _locked(cache):
-        _prepare_missing(release, together, cache, None if shared else splits, not shared)
+    with _locked(cache) as staging:
+        _fill(cache, release, together, staging, None if shared else splits)
         return _read(folder, split)
 
 
@@ -161,7 +167,7 @@ def cached_configs(cache: Path) -> list[tuple[str, str, int]]:
 
 def clear_cache(cache: Path) -> None:
     """Remove all that ``prepare`` and ``load`` have put into a cache."""
-    with _staging(cache) as staging:
+    with _locked(cache) as staging:
         for name in ("sgdx", OTHER_SOURCES):
             if (cache / name).is_dir():
                 (cache / name).replace(staging / name)
@@ -190,17 +196,11 @@ def _read(folder: Path, split: str | None) -> _Loaded:
 
 def _config_folder(release: Release, config: str, cache: Path) -> Path:
     """Where ``load_dataset("sgdx", config)`` looks for a config that was prepared of a release."""
-    # The last folder is named after what the config is made of: after that of the release first.
-    name = release.fingerprint[:8] + release.fingerprint_of(config)[:8]
-    return cache / "sgdx" / config / VERSION / name
+    return cache / "sgdx" / config / VERSION / release.fingerprint_of(config)
 
 
-def _is_prepared(release: Release, config: str, cache: Path) -> bool:
-    """Whether a config is in the cache, made from this very copy, with files as they were written.
-
-    A file that was cut, or is missing, is of another size.
-    """
-    folder = _config_folder(release, config, cache)
+def _is_prepared(folder: Path) -> bool:
+    """Whether a config is there whole: a file that was cut, or is missing, is of another size."""
     with suppress(OSError, ValueError, AttributeError, KeyError):
         info = datasets.DatasetInfo.from_directory(str(folder))
         return all(
@@ -236,72 +236,57 @@ def _foreign_configs(release: Release, cache: Path) -> list[Path]:
 # ---- filling the cache
 
 
-def _prepare_missing(
-    release: Release,
-    configs: Sequence[str],
+def _fill(
     cache: Path,
-    splits: Sequence[str] | None = None,
-    remembered: bool = False,
+    release: Release,
+    configs: Iterable[str],
+    staging: Path,
+    splits: Collection[str] | None = None,
 ) -> None:
     """Prepare the configs that a cache lacks, and remove those of another source."""
     # All are built before the first is moved into place, so that a source at fault, or a process
-    # that is killed, leaves the cache as it was. A cache that needs nothing is not written to.
-    for config in configs:
-        release.check_dialogues(config)
-    is_kept = not remembered or (
-        remembered_source(cache) == release.source and not _foreign_configs(release, cache)
-    )
-    if is_kept and all(_is_prepared(release, config, cache) for config in configs):
-        return
-    with _staging(cache) as staging:
-        stale = [config for config in configs if not _is_prepared(release, config, cache)]
-        with progress("Preparing", steps(release, stale, splits)):
-            for config in stale:
-                wanted = [s for s in release.splits(config) if splits is None or s in splits]
-                _build(release, config, _config_folder(release, config, staging), wanted)
-        for folder in _foreign_configs(release, cache):
-            folder.replace(staging / f"foreign-{folder.name}")
-        if remembered and remembered_source(cache) != release.source:
-            write_bytes(cache / NOTE, msgspec.json.encode({"source": release.source}) + b"\n")
+    # that is killed, leaves the cache as it was.
+    stale = [c for c in configs if not _is_prepared(_config_folder(release, c, cache))]
+    with progress("Preparing", steps(release, stale, splits)):
         for config in stale:
-            folder = cache / "sgdx" / config
-            folder.parent.mkdir(exist_ok=True)
-            if folder.exists():  # which no rename replaces
-                folder.replace(staging / f"old-{config}")
-            (staging / "sgdx" / config).replace(folder)
+            wanted = [s for s in release.splits(config) if splits is None or s in splits]
+            _build(release, config, _config_folder(release, config, staging), wanted)
+    for folder in _foreign_configs(release, cache):
+        folder.replace(staging / f"foreign-{folder.name}")
+    if remembered_source(cache) != release.source:
+        (staging / NOTE).write_bytes(pretty_json({"source": release.source}, 0))
+        (staging / NOTE).replace(cache / NOTE)
+    for config in stale:
+        folder = cache / "sgdx" / config
+        folder.parent.mkdir(exist_ok=True)
+        if folder.exists():  # which no rename replaces
+            folder.replace(staging / f"old-{config}")
+        (staging / "sgdx" / config).replace(folder)
 
 
 @contextmanager
-def _locked(cache: Path) -> Iterator[None]:
-    """Lock the cache, and name it where something in it cannot be written.
-
-    A process that has locked it may do it again.
-    """
+def _locked(cache: Path) -> Iterator[Path]:
+    """Lock the cache, and give an empty folder in it, which is removed with all in it."""
+    staging = cache / _STAGING
     try:
         cache.mkdir(parents=True, exist_ok=True)
         with locked_file(cache / "sgdx.lock"):
-            yield
+            try:
+                shutil.rmtree(staging, ignore_errors=True)  # what a killed run has left
+                staging.mkdir()
+                yield staging
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
+                split_rows.cache_clear()
     except OSError as error:
         raise SgdxError(f"{cache}: cache cannot be written: {error}{home_remedy(error)}") from None
 
 
-@contextmanager
-def _staging(cache: Path) -> Iterator[Path]:
-    """Lock the cache, and give an empty folder in it, which is removed with all in it."""
-    staging = cache / _STAGING
-    with _locked(cache):
-        try:
-            shutil.rmtree(staging, ignore_errors=True)  # what a killed run has left
-            staging.mkdir()
-            yield staging
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-            split_rows.cache_clear()
-
-
 def dataset_info(config: str, release: Release | None = None) -> datasets.DatasetInfo:
     """What a config says of itself, and of the release that it is made of where that is known."""
-    about = f" ({release.completeness()}; from {release.source})" if release else ""
+    about = f", of {release.source}" if release else ""
+    if gaps := release.gaps() if release else "":
+        about += f" ({gaps})"
     return datasets.DatasetInfo(
         description=f"Schema-Guided Dialogue under the schemas of {config}{about}",
         features=datasets.Features.from_arrow_schema(DIALOGUE_COLUMNS),
@@ -311,10 +296,10 @@ def dataset_info(config: str, release: Release | None = None) -> datasets.Datase
     )
 
 
-def _build(release: Release, config: str, folder: Path, splits: Sequence[str]) -> None:
+def _build(release: Release, config: str, folder: Path, splits: Collection[str]) -> None:
     """Write a config as the Arrow files and the record that ``load_dataset`` looks for."""
     folder.mkdir(parents=True)
-    infos = datasets.SplitDict(dataset_name="sgdx")
+    infos, written = datasets.SplitDict(dataset_name="sgdx"), {}
     for split in splits:
         tables = (table for _, table in row_tables(release, split, config))
         lengths, size = list[int](), 0
@@ -327,19 +312,17 @@ def _build(release: Release, config: str, folder: Path, splits: Sequence[str]) -
             size += shard.nbytes
         shards = lengths if len(lengths) > 1 else None
         names = filenames_for_dataset_split(folder, "sgdx", split, "arrow", shards)
-        for number, name in enumerate(names):
-            (folder / f"{split}-{number}").rename(name)
+        files = [(folder / f"{split}-{number}").rename(name) for number, name in enumerate(names)]
         infos.add(
             datasets.SplitInfo(split, size, sum(lengths), shard_lengths=shards, dataset_name="sgdx")
         )
+        # The release is what the metric states beside a score.
+        on_disk, version = sum(file.stat().st_size for file in files), release.version(split)
+        written[f"release of {split}"] = {"num_bytes": on_disk, "checksum": version}
     info = dataset_info(config, release)
     info.builder_name, info.dataset_name, info.config_name = "sgdx_dataset", "sgdx", config
     info.version, info.splits = VERSION, infos
     info.dataset_size = info.size_in_bytes = sum(split.num_bytes for split in infos.values())
-    info.download_size, info.download_checksums = 0, {}
-    for split in splits:  # the release is what the metric states beside a score
-        size = sum(file.stat().st_size for file in folder.glob(f"sgdx-{split}*.arrow"))
-        record = {"num_bytes": size, "checksum": release.version(split)}
-        info.download_checksums[f"release of {split}"] = record
+    info.download_size, info.download_checksums = 0, written
     info.write_to_directory(str(folder))
     flush(folder)

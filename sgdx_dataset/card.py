@@ -69,7 +69,7 @@ _PACKAGED = {
         f"The sample corpus is the project's own work. {_OWN_WORK}",
     ),
     "many": Corpus(
-        "The services of sgdx: dialogues with 150 made-up APIs, under variants of every schema",
+        "The services of sgdx: dialogues with made-up APIs, under variants of every schema",
         f"A corpus of the project's own, {_LAYOUT}, with APIs of other kinds than those of SGD. "
         "**Nothing in it comes from SGD.** A program made the dialogues.",
         "apache-2.0",

@@ -40,22 +40,16 @@ def prepare(data: VariantOptions = ANY, *, cache_dir: Path | None = None) -> Non
         Face cache.
     """
     from .cache import cache_folder, load_fault, prepare
-    from .io.console import escape_controls
-    from .source import remembered_source
 
     cache = cache_folder(cache_dir)
     release = data.open(cache)
     configs = data.chosen(release.configs())
-    before = {folder.name for folder in cache.glob("sgdx/*")}
-    source_before = remembered_source(cache) if before else None
+    before = {*cache.glob("sgdx/*/*/*")}
     print(*prepare(release, configs, cache_dir), sep="\n")
     notes = []
-    if source_before not in (None, release.source):
-        name = escape_controls(source_before or "")
-        notes.append(f"note: the cache had configs of {name}; they were replaced")
-    elif removed := before - {folder.name for folder in cache.glob("sgdx/*")}:
-        text = ", ".join(sorted(removed))
-        notes.append(f"note: removed from the cache, because it was of an older copy: {text}")
+    if gone := sorted({folder.parts[-3] for folder in before - {*cache.glob("sgdx/*/*/*")}}):
+        old = f"of another source or an older copy: {', '.join(gone)}"
+        notes.append(f"note: replaced in the cache, or removed, because it was {old}")
     folder = f", cache_dir={str(cache_dir)!r}" if cache_dir else ""
     example = "v3" if "v3" in configs else configs[0]
     if fault := next(filter(None, (load_fault(name, cache_dir) for name in configs)), ""):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -44,9 +45,14 @@ _FILE = re.compile(
 SHARED_SCHEMA = "schema.json"
 
 Variants = Mapping[str, str | os.PathLike[str]]
-# The release's own relative paths, such as ``test/dialogues_001.json``, and what reads each.
-Files = Mapping[str, Callable[[], bytes]]
-Added = dict[str, tuple[Path, Callable[[], bytes]]]  # with the path in the file system
+
+
+class File(NamedTuple):
+    """A file of a release, which goes by its relative path there: ``test/dialogues_001.json``."""
+
+    shown: str  # in error messages
+    read: Callable[[], bytes]
+    is_added: bool = False  # by this package or the user, so that the copy itself has it not
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,16 +60,13 @@ class Release:
     """A copy of the release that can be read; ``open_release`` opens it."""
 
     name: str  # what the user called it, for error messages
-    files: Files
+    files: Mapping[str, File]
     archive: Path | None = None  # None of a directory
     # What opens it again from any directory: ``sample``, ``many``, ``download`` or a whole path.
     source: str = ""
     # Names of the user's own variants; their schemas are among ``files``.
     own_variants: tuple[str, ...] = ()
     shares_schema: bool = False  # whether one is that of all splits, as in MultiWOZ 2.2
-    # The paths of those of ``files`` that are not in the copy itself, for error messages: schemas
-    # of the user's own variants, and the overlays of this package.
-    added_paths: Mapping[str, Path] = field(default_factory=dict, repr=False)
     _digests: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     _schemas: dict[tuple[str, str], list[Service]] = field(
         default_factory=dict, init=False, repr=False
@@ -81,7 +84,7 @@ class Release:
         if path not in self.files:
             raise SgdxError(f"{self.name}: has no {path}, expected the release's layout")
         try:
-            return self.files[path]()
+            return self.files[path].read()
         except SgdxError:
             raise
         except Exception as error:  # of all kinds, where an archive is damaged
@@ -102,22 +105,27 @@ class Release:
             self._digests[path] = _digest(self.read(path))
         return self._digests[path]
 
+    def digest_of_all(self, paths: Iterable[str]) -> str:
+        """The SHA-256 of some of ``files`` together."""
+        return _digest(
+            "".join(f"{path} {self.digest_of(path)}\n" for path in sorted(paths)).encode()
+        )
+
     @cached_property
     def fingerprint(self) -> str:
         """The SHA-256 of the copy in hexadecimal: of the archive, or of a directory's files."""
         if self.archive:
             return file_digest(self.archive)
-        return self._digest_of_all(self.files.keys() - self.added_paths.keys())
-
-    def _digest_of_all(self, files: Iterable[str]) -> str:
-        return _digest("".join(f"{f} {self.digest_of(f)}\n" for f in sorted(files)).encode())
+        return self.digest_of_all(path for path, file in self.files.items() if not file.is_added)
 
     def dialogue_files(self, split: str) -> list[str]:
         """Sorted paths of a split's dialogue files; a partial copy may have few or none."""
         return sorted(f for f in self.files if f.startswith(f"{SPLITS[split]}/dialogues_"))
 
     def schema_file(self, split: str, variant: str) -> str:
-        """The path of a split's schema under a variant, relative to the release's root."""
+        """The path among ``files`` of a split's schema, or of an overlay, which is of train."""
+        if variant.startswith(f"{BACKTRANS}-"):
+            return f"{BACKTRANS}/{variant.removeprefix(f'{BACKTRANS}-')}.json"
         folder = "" if variant == "original" else f"sgd_x/data/{variant}/"
         return f"{folder}{SPLITS[split]}/schema.json"
 
@@ -151,8 +159,8 @@ class Release:
             return ["train"]
         return [split for split in SPLITS if self.schema_file(split, variant) in self.files]
 
-    def check_config(self, config: str) -> None:
-        """Raise ``SgdxError`` unless ``config`` exists and this copy has its schemas."""
+    def check_dialogues(self, config: str, split: str | None = None) -> None:
+        """Raise ``SgdxError`` unless ``config`` has dialogues in ``split``; None: in any."""
         configs = (*CONFIGS, *self.own_variants)
         if config not in configs:
             raise SgdxError(f"unknown config {config!r}, {one_of(config, configs)}")
@@ -160,13 +168,10 @@ class Release:
             example = f"{self.schema_file('test', config)}, or that of another split"
             expected = f"{BACKTRANS}/*.json" if config == BACKTRANS else example
             raise SgdxError(f"{self.name}: has no variant {config}, expected {expected}")
-
-    def check_dialogues(self, config: str, split: str | None = None) -> None:
-        """Raise ``SgdxError`` unless ``config`` has dialogues in ``split``; None: in any."""
-        self.check_config(config)
-        if not self.splits(config):
+        splits = self.splits(config)
+        if not splits:
             raise SgdxError(f"{self.name}: has no dialogues under {config}, expected some")
-        if split is not None and split_name(split) not in self.splits(config):
+        if split is not None and split_name(split) not in splits:
             raise SgdxError(f"{self.name}: has no dialogues in {split} under {config}")
 
     # ---- schemas
@@ -175,23 +180,18 @@ class Release:
         """A split's services under a variant, in the order of the original schema."""
         if (split, variant) in self._schemas:
             return self._schemas[split, variant]
-        if variant.startswith(f"{BACKTRANS}-"):
-            file = f"{BACKTRANS}/{variant.removeprefix(f'{BACKTRANS}-')}.json"
-            path = f"{self.name}: {file}"
-            original = {split: self.schema(split, "original")}
-            services = apply_words(read_words(self.read(file), path), original, path)[split]
-        else:
-            path = self.schema_path(split, variant)
-            services = read_schema(self.read(self.schema_file(split, variant)), path)
-            if variant != "original":
-                paths = self.schema_path(split, "original"), path
-                check_variant(self.schema(split, "original"), services, variant, paths)
-        return self._schemas.setdefault((split, variant), services)
-
-    def schema_path(self, split: str, variant: str) -> str:
-        """Where a schema comes from, for error messages."""
         file = self.schema_file(split, variant)
-        return str(self.added_paths.get(file, f"{self.name}: {file}"))
+        data = self.read(file)
+        path = self.files[file].shown
+        if variant.startswith(f"{BACKTRANS}-"):
+            original = {split: self.schema(split, "original")}
+            services = apply_words(read_words(data, path), original, path)[split]
+        else:
+            services = read_schema(data, path)
+            if variant != "original":
+                shown = self.files[self.schema_file(split, "original")].shown
+                check_variant(self.schema(split, "original"), services, variant, (shown, path))
+        return self._schemas.setdefault((split, variant), services)
 
     def seen_services(self) -> set[str]:
         """The original names of the services that the original train split has, if there is one."""
@@ -209,10 +209,12 @@ class Release:
 
     def missing(self) -> str:
         """What a partial copy of SGD lacks, in words; empty for any other release."""
+        if not self.is_sgd():
+            return ""
         return ", ".join(
             f"{split} {found:,} of {whole:,} dialogue files"
             for split, whole in FILES.items()
-            if self.is_sgd() and (found := len(self.dialogue_files(split))) != whole
+            if (found := len(self.dialogue_files(split))) != whole
         )
 
     def gaps(self) -> str:
@@ -226,34 +228,26 @@ class Release:
         unseen = "" if "train" in has_split else "; every service counts as unseen"
         return f"the source has {text}{unseen}" if gaps else ""
 
-    def completeness(self) -> str:
-        """Which corpus this is and how much of it, as in ``SGD, partial: test 24 of 34 ...``."""
-        if self.source in PACKAGED:
-            return f"{self.source} corpus"
-        if not self.is_sgd():
-            return "a corpus in the layout of SGD"
-        return f"SGD, partial: {lacking}" if (lacking := self.missing()) else "SGD, complete"
-
     def version(self, split: str | None = None) -> str:
         """Which published data this is, for a signature."""
         # ``sample`` or ``many``; SGD's commit; nothing for a partial copy of SGD; ``unverified:``
         # and a digest of the files, of a split or of all, for all else.
         if self.source in PACKAGED:
             return self.source
-        if self.is_sgd() and self.missing():
+        if self.missing():
             return ""
         if self.is_sgd() and (self.source == DOWNLOAD or self.fingerprint == SHA256):
             return COMMIT
         folders = [SPLITS[split_name(split)]] if split else [*SPLITS.values(), BACKTRANS]
-        own = self.files.keys() - self.added_paths.keys()
-        files = (file for file in own if file.split("/")[-2] in folders)
-        return f"unverified:{self._digest_of_all(files)[:16]}"
+        own = (path for path, file in self.files.items() if not file.is_added)
+        digest = self.digest_of_all(path for path in own if path.split("/")[-2] in folders)
+        return f"unverified:{digest[:16]}"
 
     def data_digest(self, split: str, config: str) -> str:
         """A digest of all that the rows of a split under a config are made from, 16 digits."""
         # Prediction files carry it. A directory and an archive of the same files have the same.
         split = split_name(split)
-        self.check_config(config)
+        self.check_dialogues(config)
         variants = ("original", *self.variants(config))
         encoded = [msgspec.json.encode(self.schema(split, variant)) for variant in variants]
         # Each once, so that a variant that changes nothing has the digest of the original.
@@ -263,12 +257,14 @@ class Release:
         return _digest(msgspec.json.encode(made_from))[:16]
 
     def fingerprint_of(self, config: str) -> str:
-        """A hexadecimal digest that changes when what a config is made from does."""
-        if config not in (BACKTRANS, *self.own_variants):
-            return self.fingerprint
-        folder = f"{BACKTRANS}/" if config == BACKTRANS else f"sgd_x/data/{config}/"
-        own = self._digest_of_all(file for file in self.files if file.startswith(folder))
-        return _digest(f"{self.fingerprint} {own}".encode())
+        """A name for what is made of a config: 8 digits of the copy, and 8 of what was added."""
+        files = {
+            self.schema_file(split, variant)
+            for variant in self.variants(config)
+            for split in self.schema_splits(variant)
+        }
+        added = self.digest_of_all(file for file in files if self.files[file].is_added)
+        return self.fingerprint[:8] + added[:8]
 
 
 def _digest(content: bytes) -> str:
@@ -305,29 +301,35 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
     path = PACKAGED.get(source) or Path(source)
     if source == DOWNLOAD:
         path = download(_check_download)
-    name = str(path) if source == DOWNLOAD else source
+    name, archive = str(path) if source == DOWNLOAD else source, None
     try:
         if path.is_dir():
-            release = _open_directory(name, path)
+            files = _directory_files(name, path)
         elif path.is_file():
-            release = Release(name, _zip_files(name, path), path)
+            files, archive = _zip_files(name, path), path
         else:
             expected = f"expected a directory, a zip archive, or one of {', '.join(NAMED)}"
             raise SgdxError(f"{name}: no such source, {expected}")
     except OSError as error:  # such as a name that is too long
         raise SgdxError(f"{name}: cannot be opened: {error}") from None
+    # Splits have the one schema that there is for all, if none has one of its own.
+    shared = files.pop(SHARED_SCHEMA, None)
+    shares = shared is not None and not any(
+        f"{s}/{SHARED_SCHEMA}" in files for s in SPLITS.values()
+    )
+    if shared and shares:
+        folders = {file.partition("/")[0] for file in files if "/dialogues_" in file}
+        files |= {f"{folder}/{SHARED_SCHEMA}": shared for folder in folders}
     source = source if source in NAMED else str(path.absolute())
-    files, shares_schema = _with_shared_schema(release.files)
-    release = replace(release, source=source, files=files, shares_schema=shares_schema)
+    release = Release(name, files, archive, source, tuple(variants or ()), shares)
     splits = release.schema_splits("original")
     for split in SPLITS:
         # A copy may lack splits, but not the schema alone; one without any is told what is usual.
         if not splits or (release.dialogue_files(split) and split not in splits):
             release.read(release.schema_file(split, "original"))
-    added: Added = {}
     if release.is_sgd() and not release.variants(BACKTRANS):
-        overlays = sorted(_OVERLAYS.glob("*.json"))
-        added = {f"{BACKTRANS}/{p.name}": (p, partial(read_file, p)) for p in overlays}
+        for path in _OVERLAYS.glob("*.json"):
+            files[f"{BACKTRANS}/{path.name}"] = File(str(path), partial(read_file, path), True)
     for own, place in (variants or {}).items():
         is_own = re.fullmatch(r"[A-Za-z0-9_-]+", own) and not _is_taken(own)
         if not (is_own or own in SAME_WORDS.get(str(place), ())):
@@ -335,36 +337,21 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
                 f"variant {own!r}: expected a name of letters from a to z and digits, not taken"
             )
         for split, file in _schema_files(release, own, Path(place)).items():
-            added[f"sgd_x/data/{own}/{SPLITS[split]}/schema.json"] = file
-    return replace(
-        release,
-        files={**release.files, **{file: read for file, (_, read) in added.items()}},
-        added_paths={file: path for file, (path, _) in added.items()},
-        own_variants=tuple(variants or ()),
-    )
+            files[release.schema_file(split, own)] = file
+    return release
 
 
-def _open_directory(name: str, root: Path) -> Release:
-    found = [
-        path for folder in ("", "*/", "sgd_x/data/*/*/") for path in root.glob(f"{folder}*.json")
-    ]
-    path_of = {path.relative_to(root).as_posix(): path for path in found}
-    path_of = {file: path_of[file] for file in sorted(path_of) if _FILE.fullmatch(f"top/{file}")}
-    return Release(name, {file: partial(read_file, path) for file, path in path_of.items()})
+def _directory_files(name: str, root: Path) -> dict[str, File]:
+    files = {}
+    for folder in ("", "*/", "sgd_x/data/*/*/"):
+        for path in root.glob(f"{folder}*.json"):
+            file = path.relative_to(root).as_posix()
+            if _FILE.fullmatch(f"top/{file}"):
+                files[file] = File(f"{name}: {file}", partial(read_file, path))
+    return files
 
 
-def _with_shared_schema(files: Files) -> tuple[Files, bool]:
-    """The files, in which splits have the one schema that there is for all; and whether they do."""
-    own = [f"{folder}/{SHARED_SCHEMA}" for folder in SPLITS.values()]
-    others = {file: read for file, read in files.items() if file != SHARED_SCHEMA}
-    if SHARED_SCHEMA not in files or any(file in files for file in own):
-        return others, False
-    folders = {file.partition("/")[0] for file in files if "/dialogues_" in file}
-    given = {f"{folder}/{SHARED_SCHEMA}": files[SHARED_SCHEMA] for folder in folders}
-    return dict(sorted({**others, **given}.items())), True
-
-
-def _zip_files(name: str, path: Path) -> Files:
+def _zip_files(name: str, path: Path) -> dict[str, File]:
     try:
         archive = zipfile.ZipFile(path)
         note_read(path)
@@ -378,7 +365,7 @@ def _zip_files(name: str, path: Path) -> Files:
             data = entry.read(member.file_size + 1)  # no more, whatever the archive has of it
         return in_utf8(data, Path(member.filename))
 
-    files: dict[str, Callable[[], bytes]] = {}
+    files: dict[str, File] = {}
     tops = set[str]()
     members = [(member, _FILE.fullmatch(member.filename)) for member in archive.infolist()]
     folders = {match[1] for _, match in members if match and match[2] != SHARED_SCHEMA}
@@ -389,7 +376,7 @@ def _zip_files(name: str, path: Path) -> Files:
             if file in files or len(tops) > 1:
                 expected = "expected each file of one release once"
                 raise SgdxError(f"{name}: {member.filename}: {file} is there twice, {expected}")
-            files[file] = partial(read, member)
+            files[file] = File(f"{name}: {file}", partial(read, member))
     return files
 
 
@@ -458,19 +445,21 @@ def _is_taken(name: str) -> bool:
     return is_same or name.casefold() in CONFIGS or name.casefold().startswith(BACKTRANS)
 
 
-def _schema_files(release: Release, name: str, path: Path) -> Added:
-    """Where a variant's ``schema.json`` of each split is, and what reads it."""
+def _schema_files(release: Release, name: str, path: Path) -> dict[str, File]:
+    """The ``schema.json`` of each split that a variant has."""
+    schemas = {s: release.schema(s, "original") for s in release.schema_splits("original")}
     if name in SAME_WORDS.get(str(path), ()):
-        originals = {s: release.schema(s, "original") for s in release.schema_splits("original")}
-        made = {split: in_same_words(services, name) for split, services in originals.items()}
-        return {s: (path, partial(msgspec.json.encode, schema)) for s, schema in made.items()}
-    if path.suffix == ".json" and not path.is_dir():
+        made = {split: in_same_words(services, name) for split, services in schemas.items()}
+    elif path.suffix == ".json" and not path.is_dir():
         words = read_words(read_file(path), str(path))
-        splits = ["train"] if is_overlay(words) else release.schema_splits("original")
-        schemas = {split: release.schema(split, "original") for split in splits}
+        if is_overlay(words):
+            schemas = {"train": release.schema("train", "original")}
         made = apply_words(words, schemas, str(path))
-        return {s: (path, partial(msgspec.json.encode, schema)) for s, schema in made.items()}
-    files = {split: path / folder / "schema.json" for split, folder in SPLITS.items()}
-    if not any(file.is_file() for file in files.values()):
-        raise SgdxError(f"{path}: has no schema.json in train, dev or test, expected one")
-    return {s: (file, partial(read_file, file)) for s, file in files.items() if file.is_file()}
+    else:
+        files = {split: path / folder / "schema.json" for split, folder in SPLITS.items()}
+        if not any(file.is_file() for file in files.values()):
+            raise SgdxError(f"{path}: has no schema.json in train, dev or test, expected one")
+        return {
+            s: File(str(f), partial(read_file, f), True) for s, f in files.items() if f.is_file()
+        }
+    return {s: File(str(path), partial(msgspec.json.encode, of), True) for s, of in made.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import msgspec
 import pyarrow as pa
@@ -348,7 +348,9 @@ def row_tables(
     schema = pa.schema([schema.field(name) for name in columns or schema.names])
     split = split_name(split)
     release.check_dialogues(config, split)
-    seen, domains = release.seen_services(), domains_seen(release)
+    seen, domains = release.seen_services(), None
+    if kind == "turns":
+        domains = domains_seen(release)
     originals = [service.service_name for service in release.schema(split, "original")]
     chosen = None if dialogue_ids is None else pa.array(sorted(dialogue_ids), pa.string())
     for variant in release.variants(config):
@@ -358,7 +360,7 @@ def row_tables(
             for service, name in zip(services, originals, strict=True)
         ]
         of_service = service_columns(pa.array(schemas, _as_json(SERVICE)).cast(SERVICE), domains)
-        names = pa.array(_names(services), pa.string())
+        names = _vocabulary(services).names
         for file, ids, coded in split_rows(release, split, kind, "history" in schema.names):
             wanted = [name for name in coded if name in schema.names or name == "call"]
             rows = {name: _named(coded[name], names) for name in wanted}
@@ -408,7 +410,7 @@ def _as_json(kind: pa.DataType) -> pa.DataType:
 
 
 # The rows of a dialogue file, the same for every variant: its path, each row's dialogue, and
-# columns. A name in them is its place in the list of all names of a variant (``_names``).
+# columns. A name in them is its place among the names of its ``Vocabulary``.
 Part = tuple[str, pa.StringArray, dict[str, pa.Array]]
 
 
@@ -420,21 +422,24 @@ def split_rows(release: Release, split: str, kind: Kind, history: bool) -> list[
         "frames": partial(frame_rows, history=history),
         "turns": turn_rows,
     }
-    places, parts = _places(release.schema(split, "original")), []
+    vocabulary, parts = _vocabulary(release.schema(split, "original")), []
     with many_objects():
         for file, dialogues in read_dialogues(release, split):
             rows = [(dialogue["dialogue_id"], [*rows_of[kind](dialogue)]) for dialogue in dialogues]
             try:
-                coded = _coded(plain_array(kind, [row for _, own in rows for row in own]), places)
+                coded = _coded(
+                    plain_array(kind, [row for _, own in rows for row in own]), vocabulary
+                )
             except SgdxError as error:
                 where = f"{release.name}: {file}"
                 for name, own in rows:  # find the dialogue at fault
                     try:
-                        _coded(plain_array(kind, own), places)
+                        _coded(plain_array(kind, own), vocabulary)
                     except SgdxError:
                         where += f": dialogue {name}"
                         break
-                where += f": {error} in {release.schema_path(split, 'original')}"
+                schema = release.files[release.schema_file(split, "original")]
+                where += f": {error} in {schema.shown}"
                 raise SgdxError(where) from None
             ids = pa.array([name for name, own in rows for _ in own], pa.string())
             columns = dict(zip((field.name for field in coded.type), coded.flatten()))
@@ -445,35 +450,39 @@ def split_rows(release: Release, split: str, kind: Kind, history: bool) -> list[
 # ---- names of a variant in the places of the original ones
 
 
-def _names(services: Sequence[Service]) -> list[str]:
-    """All names of a schema in a fixed order, in which those of its variants correspond."""
-    slots = [slot.name for service in services for slot in service.slots]
-    intents = [intent.name for service in services for intent in service.intents]
-    return [*(service.service_name for service in services), *slots, *intents, NONE_INTENT]
+class Vocabulary(NamedTuple):
+    """The names of a schema, in an order in which those of its variants correspond."""
+
+    names: pa.StringArray  # of services, of slots, of intents, and last ``NONE``
+    # By kind, each name (``SERVICE/SLOT``) and its place among all.
+    places: dict[str, tuple[list[str], pa.UInt32Array]]
 
 
-Places = dict[str, tuple[list[str], pa.UInt32Array]]
-
-
-def _places(services: Sequence[Service]) -> Places:
-    """By kind, all names (``SERVICE/SLOT``) and the place that each has in ``_names``."""
+def _vocabulary(services: Sequence[Service]) -> Vocabulary:
+    """All names of a schema, and where each stands."""
     names = [service.service_name for service in services]
-    slots = [f"{s.service_name}/{slot.name}" for s in services for slot in s.slots]
-    intents = [f"{s.service_name}/{intent.name}" for s in services for intent in s.intents]
-    first_intent = len(names) + len(slots)
-    none = first_intent + len(intents)
+    slots = [(s.service_name, slot.name) for s in services for slot in s.slots]
+    intents = [(s.service_name, intent.name) for s in services for intent in s.intents]
+    every = [*names, *(name for _, name in (*slots, *intents)), NONE_INTENT]
+    first_intent, none = len(names) + len(slots), len(every) - 1
+    intents += [(name, NONE_INTENT) for name in names]
     places = {
         "service": (names, range(len(names))),
-        "slot": (slots, range(len(names), first_intent)),
+        "slot": (["/".join(slot) for slot in slots], range(len(names), first_intent)),
         "intent": (
-            [*intents, *(f"{name}/{NONE_INTENT}" for name in names)],
+            ["/".join(intent) for intent in intents],
             [*range(first_intent, none), *[none] * len(names)],
         ),
     }
-    return {kind: (known, pa.array(at, pa.uint32())) for kind, (known, at) in places.items()}
+    return Vocabulary(
+        pa.array(every, pa.string()),
+        {kind: (known, pa.array(at, pa.uint32())) for kind, (known, at) in places.items()},
+    )
 
 
-def _coded(array: pa.Array, places: Places, field: str = "", owners: pa.Array = None) -> pa.Array:
+def _coded(
+    array: pa.Array, vocabulary: Vocabulary, field: str = "", owners: pa.Array = None
+) -> pa.Array:
     """Rows, or a part of them, with places (the only unsigned numbers) instead of names.
 
     All names are replaced at once by what they belong to, so that there is no moment at which an
@@ -482,23 +491,23 @@ def _coded(array: pa.Array, places: Places, field: str = "", owners: pa.Array = 
     """
     if pa.types.is_list(array.type):  # of which null ones become empty
         inner = None if owners is None else owners.take(pc.list_parent_indices(array))
-        values = _coded(array.values, places, field, inner)
+        values = _coded(array.values, vocabulary, field, inner)
         return pa.ListArray.from_arrays(array.offsets, values)
     if pa.types.is_struct(array.type):
         parts = dict(zip((part.name for part in array.type), array.flatten()))
         owners = parts.get("service", owners)
-        of_actions = _coded_actions(parts, places, owners) if "act" in parts else {}
+        of_actions = _coded_actions(parts, vocabulary, owners) if "act" in parts else {}
         coded = [
-            of_actions[name] if name in of_actions else _coded(part, places, name, owners)
+            of_actions[name] if name in of_actions else _coded(part, vocabulary, name, owners)
             for name, part in parts.items()
         ]
         absent = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(coded, list(parts), mask=absent)
-    return _find(places, _NAMES[field], owners, array) if field in _NAMES else array
+    return _find(vocabulary, _NAMES[field], owners, array) if field in _NAMES else array
 
 
 def _coded_actions(
-    parts: dict[str, pa.Array], places: Places, owners: pa.Array
+    parts: dict[str, pa.Array], vocabulary: Vocabulary, owners: pa.Array
 ) -> dict[str, pa.Array]:
     """Slots and values of actions: some values are intents, and some slots none of the service.
 
@@ -508,22 +517,22 @@ def _coded_actions(
         pc.is_in(parts["act"], value_set=pa.array(INTENT_ACTS)), pc.equal(parts["slot"], "intent")
     )
     slots = pc.if_else(of_intents, None, parts["slot"])
-    both = [parts["slot"], _find(places, "slot", owners, slots, FREE_SLOTS)]
+    both = [parts["slot"], _find(vocabulary, "slot", owners, slots, FREE_SLOTS)]
     made = {"slot": pa.StructArray.from_arrays(both, _TEXT_OR_NAME)}
     for name in ("values", "canonical_values"):
         values, action = parts[name].values, pc.list_parent_indices(parts[name])
         intents = pc.if_else(of_intents.take(action), values, None)
-        both = [values, _find(places, "intent", owners.take(action), intents)]
+        both = [values, _find(vocabulary, "intent", owners.take(action), intents)]
         either = pa.StructArray.from_arrays(both, _TEXT_OR_NAME)
         made[name] = pa.ListArray.from_arrays(parts[name].offsets, either)
     return made
 
 
 def _find(
-    places: Places, kind: str, owners: pa.Array, texts: pa.Array, free: Sequence[str] = ()
+    vocabulary: Vocabulary, kind: str, owners: pa.Array, texts: pa.Array, free: Sequence[str] = ()
 ) -> pa.UInt32Array:
     """The places of names; null for those of ``free`` that the schema lacks."""
-    names, place = places[kind]
+    names, place = vocabulary.places[kind]
     keys = texts if kind == "service" else pc.binary_join_element_wise(owners, texts, "/")
     found = place.take(pc.index_in(keys, value_set=pa.array(names, pa.string())))
     if found.null_count > texts.null_count:

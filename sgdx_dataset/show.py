@@ -40,7 +40,7 @@ def show(
 ) -> None:
     """Print a dialogue under several variants, and write it as a web page if asked."""
     for config in configs:
-        release.check_config(config)
+        release.check_dialogues(config)
     release, split, dialogue_id = _find(release, dialogue_id, configs, split)
     rows = [
         row

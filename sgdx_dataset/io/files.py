@@ -258,7 +258,8 @@ def run_folder(folder: Path) -> Iterator[None]:
 
 def refuse_root(folder: Path) -> None:
     """Refuse the root and a home as a folder of our own: all folders below would be of it."""
-    if _plain(folder) in (Path(folder.absolute().anchor), Path.home()):
+    whole = folder.resolve()
+    if whole in (Path(whole.anchor), Path.home().resolve()):
         raise SgdxError(f"{folder}: found the folder of all others, expected one of its own")
 
 

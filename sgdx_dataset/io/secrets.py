@@ -13,6 +13,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, TextIO, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -242,19 +243,19 @@ def _character(character: str) -> str:
     return f"(?:{'|'.join(ways)})"
 
 
+@dataclass(eq=False)
 class _Shown:
     """A stream of the terminal that takes keys out of what is printed."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    stream: TextIO
 
     def write(self, text: str) -> int:
         """Write a text without keys."""
-        self._stream.write(take_out(text))
+        self.stream.write(take_out(text))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self.stream, name)
 
 
 @contextmanager

@@ -71,9 +71,8 @@ def compose(
     check_pool(pool, schemas.values(), str(pool_file))
     variants: dict[str, dict[str, list[Service]]] = {}
     for split, schema in schemas.items():
-        made = compose_schema(
-            schema, pool, f"{pool_file}: {release.schema_path(split, 'original')}"
-        )
+        original = release.files[release.schema_file(split, "original")]
+        made = compose_schema(schema, pool, f"{pool_file}: {original.shown}")
         for number, services in enumerate(made, start=1):
             variants.setdefault(f"v{number}", {})[split] = services
     return write_variants(variants, output)

@@ -44,7 +44,8 @@ def corrupt(
         try:
             schema = corrupt_schema(original, random, replace, window, excluded)
         except SgdxError as error:
-            raise SgdxError(f"{release.schema_path('train', 'original')}: {error}") from None
+            file = release.files[release.schema_file("train", "original")]
+            raise SgdxError(f"{file.shown}: {error}") from None
         schemas[f"corrupt-{number}"] = {"train": schema}
     return write_variants(schemas, output)
 
