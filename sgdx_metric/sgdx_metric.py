@@ -93,7 +93,11 @@ Examples:
 class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
     """The official metrics of SGD and the schema sensitivity of SGD-X, for `evaluate.load`."""
 
-    _origin: Origin | None = None  # of the references that were added
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Begin without rows; the arguments are those of every metric of `evaluate`."""
+        super().__init__(*args, **kwargs)
+        self._added: list[dict[str, pa.Table]] = []  # tables of both sides
+        self._origin: Origin | None = None  # of the references that were added
 
     def _info(self) -> evaluate.MetricInfo:
         row, gold = (datasets.Features.from_arrow_schema(s) for s in (PREDICTION, REFERENCE_ROW))
@@ -108,17 +112,37 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
         info.format = "arrow"
         return info
 
+    def compute(
+        self, *, predictions: Any = None, references: Any = None, **options: Any
+    ) -> dict[str, Any] | None:
+        """Score the rows that were added, and these.
+
+        In one process they go from hand to hand. `evaluate` would write them to a file, read them
+        again and hash them, which is needed where several processes have parts of them.
+        """
+        if self.num_process > 1:
+            rows = {"predictions": predictions, "references": references}
+            computed: dict[str, Any] | None = super().compute(**rows, **options)
+            return computed
+        if not (predictions is None and references is None):
+            self.add_batch(predictions=predictions, references=references)
+        added, self._added = self._added or [_tables([], [])], []
+        sides = {side: pa.concat_tables([of[side] for of in added]) for side in added[0]}
+        return self._compute(
+            **{side: table.to_struct_array() for side, table in sides.items()}, **options
+        )
+
     def add_batch(self, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
         """Add rows; predictions and references need not be of the same frames, nor as many."""
         if kwargs:
             raise ValueError(f"found {', '.join(kwargs)}, expected predictions and references")
-        sides = {
-            "predictions": rows_table(predictions, Prediction, "predictions"),
-            "references": rows_table(references, Reference, "references"),
-        }
+        sides = _tables(predictions, references)
         if len(sides["references"]):
             origin = origin_of(references)
             self._origin = self._origin.joined(origin) if self._origin else origin
+        if self.num_process == 1:
+            self._added.append(sides)
+            return
         if self.writer is None:
             self.selected_feature_format = self.info.features
             self._init_writer()
@@ -179,3 +203,11 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
         named = {name: figure.value for name, figure in result.named().items()}
         content: dict[str, Any] = msgspec.to_builtins(result)
         return dict.fromkeys(HEADLINE) | named | content
+
+
+def _tables(predictions: Any, references: Any) -> dict[str, pa.Table]:
+    """Rows of both sides, checked."""
+    return {
+        "predictions": rows_table(predictions, Prediction, "predictions"),
+        "references": rows_table(references, Reference, "references"),
+    }

@@ -62,8 +62,7 @@ def expected(**others: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def metric() -> Any:
-    # In memory: after an error a file would stay locked, for which the next call waits a second.
-    return evaluate.load(str(ROOT / "sgdx_metric"), keep_in_memory=True)
+    return evaluate.load(str(ROOT / "sgdx_metric"))
 
 
 def test_compute_by_folder(metric: Any) -> None:
@@ -103,6 +102,8 @@ def test_options_that_are_none(metric: Any) -> None:
     for option, value in options.items():
         with pytest.raises(ValueError, match=f"^{option} is {re.escape(repr(value))}"):
             metric.compute(**sides, **{option: value})
+    assert metric.compute(**sides)["figures"][0]["items"] == 1  # the rows of no call are kept
+    assert not [*Path(metric.data_dir).glob("*.arrow*")]
 
 
 def test_installed_metric_loads_by_name_from_anywhere(tmp_path: Path, run: Run) -> None:
