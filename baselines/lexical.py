@@ -337,6 +337,10 @@ class LexicalTracker(System):
     NAME: ClassVar[str] = "lexical"
     READS: ClassVar[tuple[str, ...]] = ("history", "utterance", "schema", SYSTEM_ACTS)
 
+    def describe(self) -> Row:
+        """It is not trained, and so no oracle."""
+        return {"oracle": False}
+
     def track(self, rows: Dataset) -> Iterator[Row]:
         """Apply the rules turn by turn."""
         lexicons: dict[tuple[str, str], Lexicon] = {}

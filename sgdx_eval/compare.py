@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.figures import figures
-from sgdx_metric.result import Figure, Result
+from sgdx_metric.result import Figure, Metric, Result
 
 from .result import (
     SYSTEM_PARTS,
@@ -31,9 +32,11 @@ class Comparison(Result, kw_only=True):
     # What the two sides are called, and how many runs each has.
     names: list[str]
     runs: list[int]
-    # What differs in their signatures.
+    # Whether each reads the system's acts, and was trained on what it is evaluated on.
     system_acts: list[str]
     oracle: list[str]
+    # Of samples of other harnesses, what their logs measure.
+    metrics: list[Metric] | msgspec.UnsetType = msgspec.UNSET
 
 
 def summarise(paths: Sequence[Path]) -> Result:

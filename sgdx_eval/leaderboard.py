@@ -101,7 +101,7 @@ def _read_rows(folders: Sequence[Path]) -> list[Row]:
         second = named.get(FIGURES[task][1])
         value = second.value if second and second.value is not None else -1.0
         size = max(f.items for f in named.values())
-        texts = [Cell(run.trained_on)]
+        texts = [Cell(run.trained_on, "oracle: unknown" if run.oracle_unknown else "")]
         if task == "state":
             weights = str(run.facts.get("weights"))
             control = floors.get(_scored_alike(run))
@@ -112,6 +112,8 @@ def _read_rows(folders: Sequence[Path]) -> list[Row]:
             again = "weights" if weights in kept else "recipe" if weights in trained else "no"
             if not run.facts.get("weights"):
                 again = "code" if run.facts.get("tracker") == "lexical" else NO_VALUE
+            if again == "code":  # which is not trained
+                texts = [Cell(NO_VALUE)]
             texts = [
                 cell(floor, metrics[JGA]) if floor else Cell(NO_VALUE),
                 Cell(f"{parts} x {encoder}" if parts and encoder != NO_VALUE else encoder),

@@ -14,7 +14,6 @@ import zipfile
 import zlib
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +31,6 @@ from sgdx_metric.units import Items, Scores
 from sgdx_metric.version import __version__
 
 from .compare import Comparison, names_of
-from .tasks import TASKS
 
 SAMPLES = "samples"
 _MOST = 2_000_000_000  # bytes of a file in a log, which is compressed
@@ -115,7 +113,6 @@ def compare_logs(first: Sequence[Path], second: Sequence[Path]) -> Comparison:
         )
         for m in metrics
     ]
-    TASKS[SAMPLES] = replace(TASKS[SAMPLES], metrics=known)
     sides = scores[: len(first)], scores[len(first) :]
     found = figures(sides[0], known, others=sides[1])
     parts = {
@@ -135,7 +132,8 @@ def compare_logs(first: Sequence[Path], second: Sequence[Path]) -> Comparison:
         names=models if models[0] != models[1] else names_of(first, second),
         runs=[len(first), len(second)],
         system_acts=["unknown"] * 2,
-        oracle=["no"] * 2,
+        oracle=["unknown"] * 2,
+        metrics=known,
         figures=[_as_wide(figure, width[figure.metric]) for figure in found],
     )
 

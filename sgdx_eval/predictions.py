@@ -468,9 +468,10 @@ def check_data(header: Header, name: str, data: str | None, words: str | None) -
         )
 
 
-def is_oracle(headers: Mapping[str, Header]) -> bool:
-    """Whether any variant's predictions say that they are of an oracle."""
-    return any(header.oracle for header in headers.values())
+def oracle(headers: Mapping[str, Header]) -> Literal["yes", "no", "unknown"]:
+    """Whether predictions are of an oracle: "yes" if any say so, "no" if all say that not."""
+    stated = {header.oracle for header in headers.values()}
+    return "yes" if True in stated else "no" if stated == {False} else "unknown"
 
 
 def unread_answers(headers: Mapping[str, Header]) -> dict[str, tuple[int, int]]:

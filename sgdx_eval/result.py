@@ -30,7 +30,7 @@ from sgdx_metric.result import Metric, Result
 from sgdx_metric.signature import Rules, dialogues_mark, rules_of, signature_parts
 from sgdx_metric.units import Items, Scores
 
-from .predictions import Header
+from .predictions import Header, oracle
 from .tasks import TASKS
 
 # Parts of a signature that belong to the system. They may differ where two systems are compared.
@@ -42,7 +42,6 @@ _DEFAULT_PARTS = {
     "task": "state",
     "dialogues": "all",
     "services": "all",
-    "oracle": "no",
     "system-acts": "unknown",
     "predictions": "of-this-data",
     "as-stated": "nothing",
@@ -199,7 +198,9 @@ class Scored:
 
     def part(self, key: str) -> str:
         """A part of the signature; where the signature lacks it, what that means."""
-        return self.parts.get(key, _DEFAULT_PARTS.get(key, "unstated"))
+        # Of oracles a signature says nothing but "yes".
+        default = oracle(self.headers) if key == "oracle" else _DEFAULT_PARTS.get(key, "unstated")
+        return self.parts.get(key, default)
 
     @property
     def headers(self) -> dict[str, Header]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import msgspec
 from rich.console import Console
 
 from sgdx_metric.result import (
@@ -64,10 +65,17 @@ _SUMMARY_TERM = "The mean over runs, and in brackets the sample standard deviati
 # ---- one result
 
 
+def metrics_of(result: Result) -> dict[str, Metric]:
+    """What is measured, by name: by the task or, of other harnesses, by what their logs have."""
+    metrics = result.metrics if isinstance(result, Comparison) else msgspec.UNSET
+    listed = TASKS[result.task].metrics if metrics is msgspec.UNSET else metrics
+    return {metric.name: metric for metric in listed}
+
+
 def main_metric(result: Result) -> Metric:
-    """The metric that decides: the first of the task that is known."""
+    """The metric that decides: the first that is known."""
     known = {figure.metric for figure in result.figures}
-    metrics = TASKS[result.task].metrics
+    metrics = list(metrics_of(result).values())
     return next((metric for metric in metrics if metric.name in known), metrics[0])
 
 
@@ -95,7 +103,7 @@ def headline_table(result: Result) -> Table:
 
     Of own variants they stand one by one, too.
     """
-    metrics = {m.name: m for m in TASKS[result.task].metrics}
+    metrics = metrics_of(result)
     others, same = reworded_variants(result.variants, result.task), floors(result.variants)
     main, beside = ([[], others], list(same)) if others else ([[], *same.values()], [])
     rows = []
@@ -139,7 +147,7 @@ def result_tables(result: Result, wide: bool = False) -> list[Table]:
 
     All figures have their intervals beside them where there is room, else those of all items.
     """
-    metrics = {m.name: m for m in TASKS[result.task].metrics}
+    metrics = metrics_of(result)
     groups = groups_of(result)
     sets = [name for name in groups if name in SETS]
     by_group: dict[str, dict[str, Figure]] = {}
@@ -166,7 +174,7 @@ def result_tables(result: Result, wide: bool = False) -> list[Table]:
     names = [heading(name) for name in sets]
     heads = ["figure", *names] if wide else ["figure", names[0], "95 % interval", *names[1:]]
     tables = [table(f"{unit.capitalize()}s: {counts}", heads, rows)]
-    for metric in TASKS[result.task].metrics:
+    for metric in metrics.values():
         if metric.headline and any(f.metric == metric.name for f in result.figures):
             tables.append(variant_table(result, metric))
     services = [name for name in groups if name not in SETS]
@@ -216,8 +224,8 @@ def change_cells(change: Figure | None, metric: Metric) -> list[str]:
 
 def terms_of(result: Result) -> list[str]:
     """What the words in the tables of a result mean."""
-    metrics = TASKS[result.task].metrics
-    known = [m for m in metrics if any(f.metric == m.name for f in result.figures)]
+    of_figures = {f.metric for f in result.figures}
+    known = [m for m in metrics_of(result).values() if m.name in of_figures]
     kinds = dict.fromkeys(f.figure for f in result.figures)
     low = [m.shown for m in known if not m.higher_is_better and m.name != "changed"]
     neither = " but changed" if any(m.name == "changed" for m in known) else ""
@@ -291,7 +299,8 @@ def print_comparison(compared: Comparison, details: bool, console: Console) -> N
     has_acts = "|system-acts:" in compared.signature
     for i, (which, name) in enumerate(zip(("first", "second"), compared.names)):
         facts = [f"system acts: {compared.system_acts[i]}"] if has_acts else []
-        facts += ["oracle"] if compared.oracle[i] == "yes" else []
+        oracle = {"yes": ["oracle"], "no": []}.get(compared.oracle[i], ["oracle: unknown"])
+        facts += oracle if compared.task != "samples" else []
         print_line(f"{which}: {name}{' (' + ', '.join(facts) + ')' if facts else ''}", console)
     print_line("", console)
     for shown in comparison_tables(compared, details):
@@ -307,7 +316,7 @@ def print_comparison(compared: Comparison, details: bool, console: Console) -> N
 
 def comparison_tables(compared: Comparison, details: bool) -> list[Table]:
     """The headline figures of all items; with details all, by group, service and variant."""
-    metrics = {m.name: m for m in TASKS[compared.task].metrics}
+    metrics = metrics_of(compared)
     main, unit = main_metric(compared), TASKS[compared.task].item
     every = [f for f in compared.figures if f.group == ALL and f.value is not None]
     names = list(dict.fromkeys(name for f in every for name in f.variants))
@@ -355,7 +364,7 @@ def difference_line(compared: Comparison) -> str:
     }
     # Without the original there may be no mean over all.
     figure = means.get(tuple(others)) or means[others[0],]
-    metrics = {m.name: m for m in TASKS[compared.task].metrics}
+    metrics = metrics_of(compared)
     name = title(figure, metrics, compared.task)
     first, second = compared.names
     if figure.value is None:
@@ -378,7 +387,7 @@ def print_summary(result: Result, names: Sequence[str], details: bool, console: 
 
     Without details these are the headline figures of all items.
     """
-    metrics = {m.name: m for m in TASKS[result.task].metrics}
+    metrics = metrics_of(result)
     metric = main_metric(result)
     text = _short(metric)
     parts = []

@@ -20,7 +20,7 @@ from sgdx_eval.predictions import (
     Header,
     check_data,
     check_one_system,
-    is_oracle,
+    oracle,
     prediction_paths,
     read_predictions,
     write_predictions,
@@ -187,7 +187,7 @@ def read_system(
         turn_scores = [scores[turn.turn_id] for turn in turns]
         likelihoods[variant] = [float("-inf") if s is None else s for s in turn_scores]
     check_one_system(headers)
-    return System(name, utterances, likelihoods, is_oracle(headers))
+    return System(name, utterances, likelihoods, oracle(headers) == "yes")
 
 
 def _systems(

@@ -14,7 +14,7 @@ from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.result import ALL, SETS, Figure, Metric, Result
+from sgdx_metric.result import ALL, OF_TOOLS, SETS, Figure, Metric, Result
 from sgdx_metric.signature import split_name
 
 from ..compare import averaged
@@ -59,9 +59,10 @@ class Run:
         self.trainings = [record for record in records if isinstance(record, Mapping)]
         self.seed = next((t["seed"] for t in self.trainings if "seed" in t), None)
         # Whether the system was trained on the schemas that it is judged on.
-        self.oracle = result.parts.get("oracle") == "yes" or any(
-            training.get("oracle") is True for training in self.trainings
-        )
+        stated = result.part("oracle"), *(training.get("oracle") for training in self.trainings)
+        self.oracle = "yes" in stated or True in stated
+        of_words = result.task not in OF_TOOLS
+        self.oracle_unknown = of_words and not {"yes", "no", True, False} & {*stated}
         # The reworded schemas that the system was trained on too; empty for none.
         self.augmentation = "oracle" if self.oracle else ""
         if augments := [t["augment"] for t in self.trainings if isinstance(t.get("augment"), dict)]:
@@ -149,6 +150,7 @@ class Run:
     def caveats(self) -> list[str]:
         """What must stand beside every number of the system."""
         caveats = ["oracle: trained on v1 to v5"] if self.oracle else []
+        caveats += ["oracle: unknown"] if self.oracle_unknown else []
         if any(training.get("model") == "tiny" for training in self.trainings):
             caveats.append("random weights")
         of_headers = {name: n for name, (n, _) in unread_answers(self.result.headers).items()}

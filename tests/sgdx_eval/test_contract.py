@@ -204,8 +204,9 @@ def test_scores_repeat_headers_and_tell_an_oracle(
     done = command("sgdx_metric", "compare", "good.json", "s.json", "--json", "c.json")
     assert done.returncode == 0, done.stderr
     compared = json.loads(Path("c.json").read_text())
-    assert compared["oracle"] == ["no", "yes"]
-    assert "|oracle:no/yes|" in compared["signature"]
+    assert compared["oracle"] == ["unknown", "yes"]  # files without headers do not say
+    assert "|oracle:unknown/yes|" in compared["signature"]
+    assert re.search(r"^first: good \(.*oracle: unknown\)$", done.stdout, re.MULTILINE)
     assert re.search(r"^second: s \(.*oracle\)$", done.stdout, re.MULTILINE)
 
 

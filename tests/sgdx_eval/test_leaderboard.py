@@ -28,6 +28,8 @@ STATES = (
     "match:fuzzy-token-sort|joint:frame|zero-mean:0"
 )
 
+LLM = {"tracker": "llm"}  # which does not say whether it is an oracle
+
 
 def add(
     folder: Path,
@@ -47,7 +49,7 @@ def add(
         task=task,
         signature=signature,
         figures=figures(scores, TASKS["state"].metrics) if task == "state" else [],
-        systems={"original": {"system": system}} if system else {},
+        systems={"original": {"oracle": None if system == LLM else False, "system": system or {}}},
     )
     write_result(result, scores, folder / "scores.json")
     if run:
@@ -87,7 +89,7 @@ def test_rows_of_trackers(tmp_path: Path) -> None:
     add(results / "deaf", f"{STATES}|system-acts:no", system=better)
     also = better | {"also": {"source": "many", "share": 0.5}}
     add(results / "more", f"{STATES}|system-acts:yes", system=also)
-    add(results / "model", system={"tracker": "llm"}, reworded=[0] * 4)
+    add(results / "model", system=LLM, reworded=[0] * 4)
     add(results / "old", run={"evaluation": {}}, reworded=[0] * 4)
     of_subset = STATES.replace("|frames:900", "|dialogues:292@b0e1edf2|frames:90")
     add(results / "few", of_subset + "|predictions:made-elsewhere")
@@ -103,7 +105,7 @@ def test_rows_of_trackers(tmp_path: Path) -> None:
         f"| [first](../results/first) | {alike} "
         "| original + backtrans x 0.2, 1,217 dialogues | – | – |",
         f"| [more](../results/more) | {alike} | original + many | yes | – |",
-        f"| [model](../results/model) | {none} | – | – | – |",
+        f"| [model](../results/model) | {none} | – (oracle: unknown) | – | – |",
         f"| [old](../results/old) | {none} | – | – | – |",
     ]
     assert rows(page, SUBSET) == [f"| [few](../results/few) | {alike} | – | – | – |"]

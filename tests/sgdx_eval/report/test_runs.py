@@ -50,6 +50,14 @@ def test_oracles_say_so(runs: dict[str, Path], tmp_path: Path) -> None:
     assert oracle.startswith("oracle") and "2 under original, 2 under v1" in unread
     assert run.system_name() == "t5dst, oracle x 0.5"
 
+    def unstated(scores: dict[str, Any]) -> None:
+        for header in scores["systems"].values():
+            header.pop("oracle")
+
+    assert read_run(runs["plain-0"]).caveats() == []
+    run = read_run(changed(runs["plain-0"], tmp_path, unstated))
+    assert run.caveats() == ["oracle: unknown"] and not run.oracle
+
 
 def test_the_recipe_is_that_of_the_model_that_predicted(
     runs: dict[str, Path], tmp_path: Path
