@@ -52,7 +52,6 @@ class Corpus(NamedTuple):
     licence: str  # a sentence
 
 
-_OWN_WORK = "It is under Apache-2.0, and so is this repository."
 _LAYOUT = "in the layout of [SGD and SGD-X](https://arxiv.org/abs/2110.06800)"
 _SGD = Corpus(
     "SGD and SGD-X: schema-guided dialogue under six variants of every schema",
@@ -66,14 +65,14 @@ _PACKAGED = {
         f"A small corpus of the project's own, {_LAYOUT}, for demos and tests. **Nothing in it "
         "comes from SGD.** Scores on it show that a program runs, not how good a tracker is.",
         "apache-2.0",
-        f"The sample corpus is the project's own work. {_OWN_WORK}",
+        "The sample corpus is the project's own work, under Apache-2.0, and so is this repository.",
     ),
     "many": Corpus(
         "The services of sgdx: dialogues with made-up APIs, under variants of every schema",
         f"A corpus of the project's own, {_LAYOUT}, with APIs of other kinds than those of SGD. "
-        "**Nothing in it comes from SGD.** A program made the dialogues.",
-        "apache-2.0",
-        f"The corpus is the project's own work. {_OWN_WORK}",
+        "**Nothing in it comes from SGD.** A language model wrote the dialogues.",
+        "cc-by-4.0",
+        "The corpus is the project's own work, under CC BY 4.0, and so is this repository.",
     ),
 }
 _OTHER = Corpus(
