@@ -233,7 +233,7 @@ def report(
 
 
 def leaderboard(
-    folders: Annotated[tuple[Path, ...], Parameter(metavar="FOLDER")] = (
+    folders: Annotated[tuple[Path, ...], Parameter(metavar="FOLDER", show_default=False)] = (
         Path("results"),
         Path("models"),
     ),
