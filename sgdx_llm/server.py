@@ -107,8 +107,8 @@ class Server:
         key = os.environ.get(provider.key, "")
         if not key and provider.needs_key and url == provider.url:
             raise SgdxError(
-                f"found no key in the environment variable {provider.key}, expected one of "
-                f"{provider.name}"
+                f"found no key in the environment variable {provider.key}, expected that of "
+                f"{provider.name}; a server elsewhere has an address of its own"
             )
         headers = dict(headers or {})
         note_fields({provider.key: key})
