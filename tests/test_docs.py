@@ -21,15 +21,20 @@ from sgdx_dataset.release import open_release
 
 from .conftest import ROOT
 
+ROOMS = ("baselines", "sgdx_metric", "sgsacc_metric", "models", "maintenance/gpu")
 PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    ROOT / "baselines" / "README.md",
-    ROOT / "sgdx_metric" / "README.md",
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(ROOT / room / "README.md" for room in ROOMS),
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 BLOCK = re.compile(r"```bash\n(.*?)```", re.DOTALL)
-LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
+LINK = re.compile(r"\]\((?!http)([^)#]*)#?([^)]*)\)")
+
+
+def anchors(page: Path) -> list[str]:
+    """What a link may name behind ``#``: the page's headings, as sites write them."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
 
 
 def commands(page: Path) -> list[str]:
@@ -39,9 +44,10 @@ def commands(page: Path) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_and_commands(page: Path) -> None:
-    for link in LINK.findall(page.read_text()):
-        if not link.startswith("http"):
-            assert (page.parent / link).exists(), link
+    for link, anchor in LINK.findall(page.read_text()):
+        target = page.parent / link if link else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), (link, anchor)
     for line in commands(page):
         assert "..." not in line
         assert "…" not in line
