@@ -99,7 +99,7 @@ class _Scores:
                 figure = self.result.main(metric.name, of)
                 if figure is None or figure.value is None:
                     continue
-                named = title(figure, self.metrics, self.result.task)
+                named = title(figure, self.metrics[figure.metric], self.result.task)
                 if named.startswith(begin):
                     entry = EvalResult(
                         task_type=_TASK,

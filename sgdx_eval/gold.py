@@ -33,8 +33,8 @@ from sgdx_metric.variants import (
     schema_digest,
 )
 
-# The name of the source that predictions were made from, and the digest of the data; None unstated.
-Stated = tuple[str | None, str | None]
+from .predictions import Header
+
 # The speaker and the utterance of each turn of a dialogue.
 Turns = list[tuple[str, str]]
 
@@ -312,18 +312,18 @@ def open_gold(
     split: str | None,
     own: Mapping[str, str] | None = None,
     rows: Rows = STATES,
-    stated: Mapping[str, Stated] = MappingProxyType({}),
+    headers: Mapping[str, Header] = MappingProxyType({}),
     folder: Path | None = None,
 ) -> Gold:
     """Open the SGD release, or a folder of Parquet files instead, for the rows of a split.
 
     The source is a release's directory or archive, or "sample"; None is `$SGDX_SOURCE` and, where
     that is unset, what `sgdx_dataset prepare` was given. Where that is other data than the
-    predictions of each variant say that they were made from (`stated`), the source that they name
-    is taken. `own` are the user's own schema variants: a directory or an overlay by name.
+    headers of the predictions of each variant say that they were made from, the source that they
+    name is taken. `own` are the user's own schema variants: a directory or an overlay by name.
     """
     if folder:
-        names = rows.variants or [*stated]
+        names = rows.variants or [*headers]
         return FolderGold(folder, split, names, rows.references, rows.kind)
     split = split or "test"
 
@@ -331,13 +331,13 @@ def open_gold(
         """Whether a release has the data that predictions were made from."""
         configs = release.configs()
         return all(
-            variant in configs and release.data_digest(split, variant) == data
-            for variant, (_, data) in stated.items()
-            if data is not None
+            variant in configs and release.data_digest(split, variant) == header.data
+            for variant, header in headers.items()
+            if header.data is not None
         )
 
     found: Release | None = None
-    named = [name for name, data in stated.values() if name and data]
+    named = [of.source for of in headers.values() if of.source and of.data]
     others = sources_named(named[0]) if named and source is None else []
     # Nothing may have been prepared, or it may not be there any more.
     with suppress(SgdxError):

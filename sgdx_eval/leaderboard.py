@@ -95,7 +95,9 @@ def _read_rows(folders: Sequence[Path]) -> list[Row]:
         task, result, metrics = _checked(run), run.result.result, run.result.metrics
         named = result.named()
         known = {key: named[key] for key in FIGURES[task] if key in named}
-        figures = {title(f, metrics, task): cell(f, metrics[f.metric]) for f in known.values()}
+        figures = {
+            title(f, metrics[f.metric], task): cell(f, metrics[f.metric]) for f in known.values()
+        }
         for name in _WITHOUT_INTERVALS & {*figures}:
             figures[name] = Cell(figures[name].text)
         second = named.get(FIGURES[task][1])

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 import msgspec
 import numpy as np
@@ -84,16 +84,34 @@ class AnyRow(msgspec.Struct):
     calls: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-def read_beginning(path: Path) -> tuple[Header | None, bytes]:
-    """The header of a prediction file, if it has one, and its first row."""
+class Beginning(NamedTuple):
+    """What a prediction file says of itself before its rows are read."""
+
+    header: Header | None
+    task: str
+    variant: str | None
+
+
+def read_beginning(path: Path) -> Beginning:
+    """The header of a prediction file, if it has one; its task and variant, or its first row's."""
+    if path.is_dir():
+        return Beginning(None, "state", None)
     try:
         with path.open("rb") as file:
             lines = (line for line in iter(lambda: file.readline(_LONGEST), b"") if line.strip())
             first = next(lines, b"")
             header = _header(first, path)
-            return header, first if header is None else next(lines, b"")
+            line = first if header is None else next(lines, b"")
     except OSError as error:
         raise SgdxError(f"{path}: {error.strerror}") from None
+    row = AnyRow()
+    with suppress(msgspec.DecodeError, RecursionError):  # which the rows' reader tells
+        row = msgspec.json.decode(line, type=AnyRow)
+    task = "tools" if row.calls is not msgspec.UNSET else "state"
+    task = task if row.utterance is msgspec.UNSET else "turns"
+    if header is None:
+        return Beginning(None, task, row.variant)
+    return Beginning(header, task if header.task is None else header.task, header.variant)
 
 
 def _header(line: bytes, path: Path) -> Header | None:
@@ -102,29 +120,6 @@ def _header(line: bytes, path: Path) -> Header | None:
         return None
     line_form = dict[Literal["metadata"], Header]
     return parse_json(line, line_form, f"{path}:1", "a header of predictions")["metadata"]
-
-
-def stated_variant(path: Path) -> str | None:
-    """The variant that the first line of a prediction file names, be it a header or a row."""
-    header, first = read_beginning(path)
-    if header is not None:
-        return header.variant
-    return parse_json(first, AnyRow, f"{path}:1", "a line of predictions").variant
-
-
-def task_name(path: Path) -> str:
-    """The task of a prediction file: what its header says, or else its first row."""
-    if path.is_dir():
-        return "state"
-    header, first = read_beginning(path)
-    if header and header.task is not None:
-        return header.task
-    with suppress(msgspec.DecodeError, RecursionError):  # which the rows' reader tells
-        row = msgspec.json.decode(first, type=AnyRow)
-        for key, name in (("utterance", "turns"), ("calls", "tools")):
-            if getattr(row, key) is not msgspec.UNSET:
-                return name
-    return "state"
 
 
 def read_prediction_lines(path: Path, **expected: str) -> tuple[bytes, Header]:
@@ -211,7 +206,7 @@ def prediction_paths(
     for path in sorted(given.glob("*.jsonl")) if notes else ():
         if path.stem not in variants and path.is_file():
             with suppress(SgdxError):  # another file beside predictions
-                if stated_variant(path) is not None:
+                if read_beginning(path).variant is not None:
                     others.append(path.stem)
     if others:
         names = escape_controls(", ".join(others))
@@ -542,7 +537,7 @@ def _note(text: str) -> None:
 def _difference(path: Path, header: Header) -> str:
     """The first key by which the header of a file is another than expected; empty if none is."""
     try:
-        found = read_beginning(path)[0] or NO_HEADER
+        found = read_beginning(path).header or NO_HEADER
         found = msgspec.structs.replace(found, counts={}, versions={})
     except SgdxError:
         found = Header()

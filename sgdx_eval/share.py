@@ -116,7 +116,7 @@ def _result(figure: Figure, metric: Metric, task: str, data: Mapping[str, Any]) 
         "source_data": data,
         "metric_config": {
             "metric_id": f"sgdx.{name}",
-            "metric_name": title(figure, {metric.name: metric}, task),
+            "metric_name": title(figure, metric, task),
             "metric_unit": "points" if metric.scale == 1 else "proportion",
             "evaluation_description": described,
             "lower_is_better": not is_better_high(figure, metric),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 from rich.console import Console
@@ -119,11 +119,14 @@ def headline_table(result: Result) -> Table:
         is_own = len(words) == 1 and not {*words} <= {*PAPER_VARIANTS} and not floor_of(words[0])
         is_own = is_own and result.task not in OF_TOOLS
         if words in main or is_own or ORIGINAL not in result.variants:
-            row = _row(f, metrics, result.task)[: len(heads)]
+            metric = metrics[f.metric]
+            text = text_of(metric, f.figure)
+            ends = f.low_services, f.high_services
+            by_service = "" if None in ends else interval([e for e in ends if e is not None], text)
+            row = [title(f, metric, result.task), text(f.value)]
+            row += [interval(f.interval, text) or NO_VALUE, by_service or NO_VALUE]
             found = [result.floor(f, name) if words == others else None for name in beside]
-            rows.append(
-                [*row, *(text_of(f, metrics)(of.value) if of else NO_VALUE for of in found)]
-            )
+            rows.append([*row[: len(heads)], *(text(of.value) if of else NO_VALUE for of in found)])
     if main_metric(result).scale == 100 and any(metrics[f.metric].scale == 1 for f in shown):
         scale = ", but for BLEU"
     else:
@@ -131,15 +134,6 @@ def headline_table(result: Result) -> Table:
     items = max((f.items for f in shown), default=0)
     heading = f"All {items} {TASKS[result.task].item}s, in %{scale}"
     return table(heading, [*heads, *beside], rows)
-
-
-def _row(figure: Figure, metrics: Mapping[str, Metric], task: str) -> list[str]:
-    """A figure, its interval over dialogues, and that over services."""
-    text = text_of(figure, metrics)
-    ends = figure.low_services, figure.high_services
-    by_service = "" if None in ends else interval([e for e in ends if e is not None], text)
-    cells = text(figure.value), interval(figure.interval, text) or NO_VALUE
-    return [title(figure, metrics, task), *cells, by_service or NO_VALUE]
 
 
 def result_tables(result: Result, wide: bool = False) -> list[Table]:
@@ -153,13 +147,13 @@ def result_tables(result: Result, wide: bool = False) -> list[Table]:
     by_group: dict[str, dict[str, Figure]] = {}
     for f in result.figures:
         if f.group in sets and f.value is not None and not _is_single(f, result):
-            by_group.setdefault(title(f, metrics, result.task), {})[f.group] = f
+            by_group.setdefault(title(f, metrics[f.metric], result.task), {})[f.group] = f
     rows: list[list[str | Cell]] = []
     for name, of_groups in by_group.items():
         cells = []
         for group in sets:
             if found := of_groups.get(group):
-                text = text_of(found, metrics)
+                text = text_of(metrics[found.metric], found.figure)
                 cells.append(Cell(text(found.value), interval(found.interval, text)))
             else:
                 cells.append(Cell(NO_VALUE))
@@ -186,7 +180,7 @@ def variant_table(result: Result, metric: Metric) -> Table:
     means, drops = (result.by_variant(metric.name, figure) for figure in ("mean", "drop"))
     rows = []
     for name, mean in means.items():
-        text = text_of(mean, {metric.name: metric})
+        text = text_of(metric)
         row = [name, text(mean.value)]
         if drops:
             row += change_cells(drops.get(name), metric)
@@ -201,7 +195,7 @@ def service_table(result: Result, services: Sequence[str]) -> Table:
     for name in services:
         found = [result.main(metric.name, of, name) for of in ("original", "reworded", "drop")]
         known = next((f for f in found if f), None)
-        text = text_of(known, {metric.name: metric}) if known else one_decimal
+        text = text_of(metric) if known else one_decimal
         cells = [text(f.value) if f else NO_VALUE for f in found]
         ends = interval(found[2].interval, text) if found[2] else NO_VALUE
         rows.append([name, str(known.items if known else 0), *cells, ends or NO_VALUE])
@@ -217,7 +211,7 @@ def change_cells(change: Figure | None, metric: Metric) -> list[str]:
     """The cells of `CHANGE`; dashes where there is nothing to compare with."""
     if change is None or change.value is None:
         return [NO_VALUE] * len(CHANGE)
-    text = text_of(change, {metric.name: metric})
+    text = text_of(metric, change.figure)
     ends = interval(change.interval, text) or NO_VALUE
     return [text(change.value), ends, shown_word(change, metric)]
 
@@ -250,7 +244,7 @@ _NOUNS = {"right": "the share of right cases"}
 def result_line(result: Result) -> str:
     """What other words cost, in a sentence; of too few variants, what can be said."""
     metric = main_metric(result)
-    text, name = _short(metric), _NOUNS.get(metric.name, metric.shown)
+    text, name = text_of(metric, decimals=1), _NOUNS.get(metric.name, metric.shown)
     original, reworded, drop, worst = (
         result.main(metric.name, of) for of in ("original", "reworded", "drop", "worst")
     )
@@ -275,7 +269,7 @@ def result_line(result: Result) -> str:
 
 def change(drop: Figure, original: Figure, metric: Metric) -> str:
     """What becomes of a mean under other words, by the one judgement."""
-    text, word = _short(metric), shown_word(drop, metric)
+    text, word = text_of(metric, decimals=1), shown_word(drop, metric)
     before, value = original.value or 0.0, drop.value or 0.0
     after = before + value
     if word == "not shown":
@@ -324,8 +318,9 @@ def comparison_tables(compared: Comparison, details: bool) -> list[Table]:
     rows, tables = [], list[Table]()
     for f in every:
         words = [name for name in f.variants if name != ORIGINAL]
-        if metrics[f.metric].headline and (details or words in sets or len(names) == 1):
-            rows.append([title(f, metrics, compared.task), *_compared(f, metrics[f.metric])])
+        metric = metrics[f.metric]
+        if metric.headline and (details or words in sets or len(names) == 1):
+            rows.append([title(f, metric, compared.task), *_compared(f, metric)])
     heads = ["first", "second", *CHANGE]
     plain = dict.fromkeys(metrics[f.metric].shown for f in every if metrics[f.metric].scale == 1)
     scaled = f", but for {_listed(list(plain))}" if plain else ""
@@ -342,13 +337,13 @@ def comparison_tables(compared: Comparison, details: bool) -> list[Table]:
         of_kind = [f for f in shown if (f.figure, tuple(f.variants)) == kind]
         if len({f.group for f in of_kind} - set(SETS)) or len(of_kind) > 1:
             rows = [[heading(f.group), str(f.items), *_compared(f, main)] for f in of_kind]
-            name = title(of_kind[0], metrics, compared.task)
+            name = title(of_kind[0], main, compared.task)
             tables.append(table(name, ["services", f"{unit}s", *heads], rows, CHANGE[-1:]))
     return tables
 
 
 def _compared(f: Figure, metric: Metric) -> list[str]:
-    text = text_of(f, {metric.name: metric})
+    text = text_of(metric, f.figure)
     return [text(f.first), text(f.second), *change_cells(f, metric)]
 
 
@@ -364,13 +359,12 @@ def difference_line(compared: Comparison) -> str:
     }
     # Without the original there may be no mean over all.
     figure = means.get(tuple(others)) or means[others[0],]
-    metrics = metrics_of(compared)
-    name = title(figure, metrics, compared.task)
+    name = title(figure, metric, compared.task)
     first, second = compared.names
     if figure.value is None:
         return f"By {name} {first} and {second} do not compare."
     points = number(abs(metric.scale * figure.value))
-    ends = interval(figure.interval, text_of(figure, metrics))
+    ends = interval(figure.interval, text_of(metric))
     within = f"{second} less {first}: 95 % interval {ends}"
     word = shown_word(figure, metric)
     if word == "not shown":
@@ -389,7 +383,7 @@ def print_summary(result: Result, names: Sequence[str], details: bool, console: 
     """
     metrics = metrics_of(result)
     metric = main_metric(result)
-    text = _short(metric)
+    text = text_of(metric, decimals=1)
     parts = []
     for of, words in (("original", "the original words"), ("reworded", "other words")):
         f = result.main(metric.name, of)
@@ -405,9 +399,9 @@ def print_summary(result: Result, names: Sequence[str], details: bool, console: 
     for group in groups:
         for f in result.figures:
             if f.group == group and (details or metrics[f.metric].headline):
-                text = text_of(f, metrics)
+                text = text_of(metrics[f.metric], f.figure)
                 cell = f"{text(f.value)} ({text(f.second_sd)})" if f.value is not None else NO_VALUE
-                rows.setdefault(title(f, metrics, result.task), []).append(cell)
+                rows.setdefault(title(f, metrics[f.metric], result.task), []).append(cell)
     whole = [[name, *cells] for name, cells in rows.items() if len(cells) == len(groups)]
     unit = TASKS[result.task].item.capitalize()
     heads = ["figure", *map(heading, groups)]
@@ -449,16 +443,12 @@ def is_better_high(figure: Figure, metric: Metric) -> bool:
     return metric.higher_is_better and figure.figure not in _LOWER
 
 
-def text_of(figure: Figure, metrics: Mapping[str, Metric]) -> Callable[[float | None], str]:
+def text_of(
+    metric: Metric, figure: str = "mean", decimals: int = 2
+) -> Callable[[float | None], str]:
     """What writes a value of a figure: in percent, unless it is BLEU."""
-    metric = metrics[figure.metric]
-    scale = 100 if figure.figure.startswith("sensitivity") else metric.scale
-    return lambda value: number(None if value is None else scale * value)
-
-
-def _short(metric: Metric) -> Callable[[float | None], str]:
-    """What writes a value of a metric with one decimal."""
-    return lambda value: number(None if value is None else metric.scale * value, 1)
+    scale = 100 if figure.startswith("sensitivity") else metric.scale
+    return lambda value: number(None if value is None else scale * value, decimals)
 
 
 def _within(figure: Figure, text: Callable[[float | None], str]) -> str:

@@ -34,7 +34,7 @@ from sgdx_metric.units import (
 )
 from sgdx_metric.variants import ORIGINAL, PAPER_VARIANTS
 
-from .gold import Gold, Rows, Stated, open_gold
+from .gold import Gold, Rows, open_gold
 from .predictions import (
     Header,
     Predictions,
@@ -84,10 +84,10 @@ class Inputs:
             variants += sorted({file.stem for file in files} - {*variants})
         return prediction_paths(self.predictions, variants, notes=True)
 
-    def open_gold(self, rows: Rows, stated: Mapping[str, Stated] | None = None) -> Gold:
-        """The gold side of what is read; predictions may name a source by what they state."""
+    def open_gold(self, rows: Rows, headers: Mapping[str, Header] | None = None) -> Gold:
+        """The gold side of what is read; the headers of predictions may name a source."""
         named = self.source, self.split, self.own_variants
-        return open_gold(*named, rows, stated or {}, self.references)
+        return open_gold(*named, rows, headers or {}, self.references)
 
 
 class Given(NamedTuple):
@@ -195,10 +195,8 @@ def pair(task: Task, inputs: Inputs) -> Given:
     }
     headers = {name: of_variant.header for name, of_variant in predictions.items()}
     check_one_system(headers)
-    stated = {name: (header.source, header.data) for name, header in headers.items()}
-    return held_against(
-        inputs.open_gold(task.rows, stated), predictions, inputs, task.rows.variants
-    )
+    gold = inputs.open_gold(task.rows, headers)
+    return held_against(gold, predictions, inputs, task.rows.variants)
 
 
 def held_against(

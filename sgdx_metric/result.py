@@ -5,7 +5,7 @@ score reads nothing else, but for the items beside it, from which figures of som
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -218,7 +218,7 @@ def figure_name(figure: Figure, task: str = "") -> str:
     return f"{metric}_{kind}{mark}"
 
 
-def title(figure: Figure, metrics: Mapping[str, Metric], task: str = "") -> str:
+def title(figure: Figure, metric: Metric, task: str = "") -> str:
     """What a figure is called in tables: its name with the title of its metric."""
-    renamed = msgspec.structs.replace(figure, metric=metrics[figure.metric].shown)
+    renamed = msgspec.structs.replace(figure, metric=metric.shown)
     return figure_name(renamed, task).replace("ss_", "SS_", 1)

@@ -57,7 +57,7 @@ def score_dropped(paths: Sequence[str]) -> Shown:
     """Score the files of one system, of which each says its task and its variant."""
     task, predictions = task_of({"": Path(paths[0])}), dict[str, files.Predictions]()
     for path in map(Path, paths):
-        variant = files.stated_variant(path) or ORIGINAL
+        variant = files.read_beginning(path).variant or ORIGINAL
         if variant in predictions or variant not in _VARIANTS:
             expected = "one file for each of original and v1 to v5"
             raise SgdxError(f"{path}: found variant '{variant}', expected {expected}")

@@ -129,7 +129,7 @@ def by_variant(group: Group) -> Any:
     rotation = 60 if len(names) > 8 or max(map(len, names)) > 8 else 0
     for panel, metric in zip(panels, group.headlines):
         for i, system in enumerate(systems):
-            of_variants = system.by_variant(metric.name, "mean")
+            of_variants = system.result.by_variant(metric.name, "mean")
             middle, bars = _bars([of_variants.get(name) for name in names], metric.scale)
             # The systems stand beside each other, so that their intervals can be told apart.
             beside = (i - (len(systems) - 1) / 2) * min(0.1, 0.5 / len(systems))
@@ -155,7 +155,7 @@ def drop_beside_flips(group: Group) -> Any:
     """Two bars for each system."""
     metric, systems = group.main, group.systems
     kinds = {"drop": "drop: other words less original words", "flips": f"flips: {group.unit}"}
-    found = {kind: [s.main(metric.name, kind) for s in systems] for kind in kinds}
+    found = {kind: [s.result.main(metric.name, kind) for s in systems] for kind in kinds}
     if not all(f is not None for of_kind in found.values() for f in of_kind):
         return None
     labels = [textwrap.fill(system.label, 24) for system in systems]

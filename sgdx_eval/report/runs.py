@@ -14,7 +14,7 @@ from sgdx_dataset.io.files import read_file
 from sgdx_dataset.io.json import decode_json
 from sgdx_dataset.subset import read_dialogue_ids
 from sgdx_metric.errors import ScoreError
-from sgdx_metric.result import ALL, OF_TOOLS, SETS, Figure, Metric, Result
+from sgdx_metric.result import ALL, OF_TOOLS, SETS, Metric, Result
 from sgdx_metric.signature import split_name
 
 from ..compare import averaged
@@ -275,14 +275,6 @@ class System:
             if len(runs) == 1
             else [*averaged([run.result.result.figures for run in runs])],
         )
-
-    def main(self, metric: str, figure: str, group: str = ALL) -> Figure | None:
-        """A figure over v1 to v5, or over all other words, or under the original ones."""
-        return self.result.main(metric, figure, group)
-
-    def by_variant(self, metric: str, figure: str) -> dict[str, Figure]:
-        """A metric's figures of single variants."""
-        return self.result.by_variant(metric, figure)
 
     def has(self, metric: str) -> bool:
         """Whether a metric is known."""

@@ -19,8 +19,8 @@ from sgdx_metric.units import Items
 from sgdx_metric.variants import ORIGINAL, floor_of, own_variants
 
 from ..explain import judge_values
-from ..gold import STATES, Gold, Stated, Turns, open_gold
-from ..predictions import read_predictions, with_frame_ids
+from ..gold import STATES, Gold, Turns, open_gold
+from ..predictions import NO_HEADER, read_predictions, with_frame_ids
 from ..result import Scored as ScoredResult
 from ..tables import NO_VALUE, Column, Table, percent, printable, table
 from .runs import Group, System
@@ -106,7 +106,7 @@ def analyse_group(
     The references are those of a source or a folder, by default those that runs name. Only a folder
     has the user's own variants.
     """
-    opened: dict[tuple[tuple[str, Stated], ...], Gold] = {}  # by what was stated
+    opened: dict[str, Gold] = {}  # by what was stated
     analyses, reasons = dict[str, Analysis](), dict[str, str]()
     for system in group.systems:
         results = system.first.result
@@ -115,15 +115,15 @@ def analyse_group(
         names = [name for name in results.result.variants if not floor_of(name)]
         own = [] if references else own_variants(names)
         variants = [name for name in names if name not in own]
-        stated = {n: (headers[n].source, headers[n].data) for n in variants if n in headers}
+        stated = {name: headers.get(name, NO_HEADER) for name in names if name not in own}
+        key = str({name: (of.source, of.data) for name, of in stated.items()})
         if not all(run.predictions for run in system.runs):
             reasons[system.name] = "there are no predictions beside scores.json"
             continue
         try:
-            if (key := tuple(stated.items())) not in opened:
-                of_names = {name: stated.get(name, (None, None)) for name in names}
+            if key not in opened:
                 split = None if references else system.first.split
-                opened[key] = open_gold(source, split, {}, STATES, of_names, references)
+                opened[key] = open_gold(source, split, {}, STATES, stated, references)
             analyses[system.name] = analyse(system, opened[key], variants)
             if own:
                 which = f"{system.name} under {printable(', '.join(own))}"

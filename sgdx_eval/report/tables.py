@@ -37,7 +37,7 @@ def comparison(group: Group) -> Iterator[Table]:
             told.append({"yes": "with", "no": "without"}.get(run.acts, run.acts) + " system acts")
         for metric in group.headlines:
             for name in group.sets:
-                found = [system.main(metric.name, of, name) for of in COLUMNS]
+                found = [system.result.main(metric.name, of, name) for of in COLUMNS]
                 items = next((f.items for f in found if f), 0)
                 if items:
                     several = len(group.headlines) > 1
@@ -51,7 +51,7 @@ def comparison(group: Group) -> Iterator[Table]:
     )
     if floors(group.variants):
         note += " Beside it is the same figure where no word means anything else (control, repeat)."
-    if not all(system.main(group.main.name, "drop") for system in group.systems):
+    if not all(system.result.main(group.main.name, "drop") for system in group.systems):
         scored = printable(", ".join(group.variants))
         note += f" Only {scored} was scored, so that not all figures are known."
     heads = ["system", "of", group.unit, *COLUMNS.values()]
@@ -62,7 +62,7 @@ def comparison(group: Group) -> Iterator[Table]:
     of_metrics: Rows = [
         [
             metric.shown,
-            *(cell(s.main(metric.name, of), metric) for s in group.systems for of in names),
+            *(cell(s.result.main(metric.name, of), metric) for s in group.systems for of in names),
         ]
         for metric in shown
     ]
@@ -84,8 +84,8 @@ def variant_table(group: Group) -> Iterator[Table]:
         for variant in group.variants:
             row: list[str | Cell] = [system.name, variant]
             for metric in group.headlines:
-                row.append(cell(system.by_variant(metric.name, "mean").get(variant), metric))
-                drop = system.by_variant(metric.name, "drop").get(variant)
+                row.append(cell(system.result.by_variant(metric.name, "mean").get(variant), metric))
+                drop = system.result.by_variant(metric.name, "drop").get(variant)
                 row += [cell(drop, metric), shown_word(drop, metric)] if drop else ["", ""]
             rows.append(row)
     note = (
@@ -112,7 +112,7 @@ def augmentation(group: Group) -> Iterator[Table]:
             how = Cell(system.first.augmentation or "none", "; ".join(system.caveats))
             rows.append([plain.name, how])
             for of in names:
-                f = system.main(group.main.name, of)
+                f = system.result.main(group.main.name, of)
                 change = next((d for d in against if f and _same(d, f)), None)
                 rows[-1] += [cell(f, group.main, False), cell(change, group.main)]
     note = (
@@ -132,7 +132,7 @@ def service_table(group: Group) -> Iterator[Table]:
     names, metric = ("original", "reworded", "drop"), group.main
     rows: list[tuple[float, list[str | Cell]]] = []
     for name in group.services:
-        found = [[s.main(metric.name, of, name) for of in names] for s in group.systems]
+        found = [[s.result.main(metric.name, of, name) for of in names] for s in group.systems]
         drop = found[0][-1]
         if drop is None or drop.value is None:
             continue

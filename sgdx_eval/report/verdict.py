@@ -40,7 +40,7 @@ def verdict(group: Group, analyses: Mapping[str, Analysis]) -> Verdict | None:
     if len(group.variants) < 2:
         return None
     systems = [s for s in group.systems if not s.first.oracle] or group.systems
-    means = {system: system.main(metric.name, "reworded") for system in systems}
+    means = {system: system.result.main(metric.name, "reworded") for system in systems}
     known = {s: f for s, f in means.items() if f is not None and f.value is not None}
     if not known:
         return None
@@ -84,7 +84,9 @@ def _ahead(group: Group, best: System, next_best: System, reworded: Figure) -> C
 def _cost(group: Group, system: System) -> Iterator[Cell]:
     """What rewording costs a system on average, under its worst variant, and item by item."""
     metric = group.main
-    drop, original, worst = (system.main(metric.name, of) for of in ("drop", "original", "worst"))
+    drop, original, worst = (
+        system.result.main(metric.name, of) for of in ("drop", "original", "worst")
+    )
     if drop is None or original is None or drop.value is None or original.value is None:
         return
     points, before = plain(metric, abs(drop.value)), plain(metric, original.value)
@@ -96,7 +98,7 @@ def _cost(group: Group, system: System) -> Iterator[Cell]:
         told = f"Rewording {verb} it {points} points on average, from {before} %"
     yield Cell(f"{told} under the original words", _ends(drop, group))
     sign = 1 if metric.higher_is_better else -1
-    drops = system.by_variant(metric.name, "drop")
+    drops = system.result.by_variant(metric.name, "drop")
     falls = {name: f for name, f in drops.items() if shown_word(f, metric) == "loss"}
     if falls:
         name = min(falls, key=lambda name: sign * (falls[name].value or 0.0))

@@ -9,7 +9,7 @@ from pathlib import Path
 from sgdx_dataset.io.errors import SgdxError
 
 from ..options import MatchOptions, NliOptions
-from ..predictions import task_name
+from ..predictions import read_beginning
 from ..task import NO_ROWS, Task
 from . import states, turns
 from .tools import SEARCH_METRICS, TOOL_METRICS
@@ -29,7 +29,7 @@ TASKS = {
 def task_of(paths: Mapping[str, Path], *asked: NliOptions | MatchOptions) -> Task:
     """The task of prediction files, with its options; those of other tasks are refused."""
     file = next(iter(paths.values()))
-    name = task_name(file)
+    name = read_beginning(file).task
     task = TASKS.get(name)
     if task is None or task.rows is NO_ROWS:
         known = ", ".join(name for name, of in TASKS.items() if of.rows is not NO_ROWS)

@@ -99,6 +99,7 @@ def test_a_header_says_what_its_rows_were_made_from(
         assert header_of(out / "v5.jsonl") == {
             "task": "state", "variant": "v5", "split": "test",
             "source": Path(name).name, "data": "1997e12934add94d",
+            "oracle": False,
             "system": {"model": "lexical", "tracker": "lexical", "system_acts": True},
         }  # fmt: skip
 

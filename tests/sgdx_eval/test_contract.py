@@ -486,6 +486,6 @@ def test_explain_lists_what_broke(
 
 def test_a_header_is_told_from_a_row(tmp_path: Path) -> None:
     path = written(tmp_path / "v1.jsonl", [{"frame_id": "1_00000/0/Cabs_1"}])
-    assert read_beginning(path)[0] is None
+    assert read_beginning(path).header is None
     path.write_bytes(b' { "metadata" :{"split":"test", "mine": 1}} ')
-    assert read_beginning(path)[0] == Header(split="test")
+    assert read_beginning(path).header == Header(split="test")

@@ -84,4 +84,4 @@ def test_a_metric_of_one_entry() -> None:
     result = Result(task="state", signature="", figures=figures(scores, [metric]))
     assert result["active_intent_accuracy_v5"] == 0.5
     assert result["active_intent_accuracy_flips(original+v5)"] == 0.5
-    assert title(result.figures[0], {metric.name: metric}) == "Intent_orig"
+    assert title(result.figures[0], metric) == "Intent_orig"
