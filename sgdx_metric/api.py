@@ -82,12 +82,11 @@ def score(
         >>> scores["active_intent_accuracy_orig"]
         1.0
     """
-    acts = acts_word(system_acts) or "unknown"
     true, origin = rows_table(references, Reference, "references"), origin_of(references)
     scores, _ = score_tables(
         rows_table(predictions, Prediction, "predictions"),
         true,
-        Setup(*origin.stated(split, release), rules, acts, made_elsewhere=True),
+        Setup(*origin.stated(split, release), rules, acts_word(system_acts), made_elsewhere=True),
         dialogues if dialogues is not None else chosen_dialogues(true, origin),
     )
     for caution in cautions(scores.signature, scores.counts):
@@ -206,10 +205,10 @@ def chosen_dialogues(references: pa.Table, origin: Origin) -> list[str] | None:
     return ids if origin.dialogues and len(ids) < origin.dialogues else None
 
 
-def acts_word(system_acts: bool | None) -> str | None:
-    """What a signature says of whether the system's dialogue acts were used: "yes" or "no"."""
+def acts_word(system_acts: bool | None) -> str:
+    """What a signature says of whether the system's dialogue acts were used."""
     if system_acts is None:
-        return None
+        return "unknown"
     check_flags(system_acts=system_acts)
     return "yes" if system_acts else "no"
 

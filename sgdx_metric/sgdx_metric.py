@@ -189,7 +189,7 @@ class SgdxMetric(evaluate.Metric):  # type: ignore[misc]
         dialogues: list[str] | None = None,
     ) -> dict[str, Any]:
         rules = Rules(use_fuzzy_match, joint_acc_across_turn, zero_mean)
-        acts = acts_word(system_acts) or "unknown"
+        acts = acts_word(system_acts)
         origin, self._origin = self._origin or Origin(), None
         setup = Setup(*origin.stated(split, release), rules, acts, made_elsewhere=True)
         predicted, true = (

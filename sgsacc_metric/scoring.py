@@ -53,8 +53,7 @@ def score_turns(
     references = [turn.utterance for turn in turns]
     # What is the same under every variant.
     shared = {
-        "ser_slots": [any(is_checked(turn, action) for action in turn.actions) for turn in turns],
-        "turns": [True] * len(turns),
+        "ser_slots": [any(is_checked(turn, action) for action in turn.actions) for turn in turns]
     }
     if judge:
         shared["judged"] = [turn.judged for turn in gold]
@@ -73,8 +72,6 @@ def score_turns(
             flags["faithful"] = [verdict.faithful for verdict in verdicts[variant]]
         counts = dict(zip(BLEU_COLUMNS, bleu.T, strict=True))
         counts |= {name: np.array(of_turns, np.float64) for name, of_turns in flags.items()}
-        if "valid" in counts and "faithful" in counts:
-            counts["faithful_valid"] = counts["faithful"] * counts["valid"]
         scores[variant] = TurnScores(list(said), counts, sentence_bleu, verdicts[variant])
     return scores
 

@@ -131,6 +131,7 @@ def test_what_cannot_be_scored_is_named(tmp_path: Path) -> None:
     for rows, fault in (
         (predictions[:-1], "v2: 1 of 2 frames .* 1_00001/0"),
         (pa.table({"variant": ["v1"]}), r"predictions\[0\]: .*`frame_id`"),
+        (pa.table({"id": [1]}), "predictions: found the columns id, expected frame_id"),
         (pd.DataFrame({"frame_id": [1], "variant": ["v1"]}), r"predictions\[0\]: .*`int`"),
         (pd.DataFrame({"frame_id": [1, [2]], "variant": ["v1", "v1"]}), "predictions: .*frame_id"),
     ):
