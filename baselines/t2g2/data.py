@@ -8,98 +8,74 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import torch
 from datasets import Dataset
 from datasets.utils import tqdm
 from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.schema import Service, Slot, read_service
+from sgdx_dataset.schema import Service, read_service
 from sgsacc_metric.rows import Action, Turn
 
 from ..batching import Ints
 from ..copies import Templates, derived, from_templates
-from ..t5dst.data import filled, padded, special_tokens, with_targets
-from ..tracker import Examples
+from ..t5dst.data import TextExamples, TokenLimits
 from .settings import InputName
 
 TurnToInput = Callable[[Turn], str]
 
 
 def input_of(name: InputName, templates: Mapping[str, Templates] | None) -> TurnToInput:
-    """The function that makes an input of a turn."""
+    """The function that makes an input of a turn.
+
+    ``derived`` is a sentence for each action, made of the descriptions of its slot or intent;
+    ``t2g2`` the same of hand-written templates; ``naive`` and ``schema`` are those of ``listed``.
+    """
     if (templates is None) == (name == "t2g2"):
         raise SgdxError(
             f"input {name}: found {'no' if templates is None else 'a'} folder of templates, "
             "expected one with the input t2g2 and with no other"
         )
-    if templates is not None:
-        return lambda turn: _joined("SYSTEM", from_templates(turn, templates))
-    return {"derived": derived_input, "schema": schema_input, "naive": naive_input}[name]
+    inputs: dict[InputName, TurnToInput] = {
+        "derived": lambda turn: _joined("SYSTEM", derived(turn)),
+        "t2g2": lambda turn: _joined("SYSTEM", from_templates(turn, templates or {})),
+        "schema": lambda turn: listed(turn, described=True),
+        "naive": lambda turn: listed(turn, described=False),
+    }
+    return inputs[name]
 
 
-def derived_input(turn: Turn) -> str:
-    """A sentence for each action, made of the descriptions of its slot or intent.
+def listed(turn: Turn, *, described: bool) -> str:
+    """Acts, slots and values by their names, or with what the schema says of them too.
 
-    >>> derived_input(turn)
-    'SYSTEM | City of the hotel is Rome. Have a good day.'
-    """
-    return _joined("SYSTEM", derived(turn))
+    An action is ``<act>,<slot>, values = <value>,<value>``, without what it does not have. Where
+    T2G2's released code has a literal ``{schema['description']}``, as the prefix that would format
+    it is missing, this has the description of the service.
 
-
-def naive_input(turn: Turn) -> str:
-    """Acts, slots and values by their names.
-
-    >>> naive_input(turn)
+    >>> listed(turn, described=False)
     'SYSTEM | service_name=Hotels_1 | confirm,city, values = Rome | goodbye'
-    """
-    fields = ["SYSTEM"]
-    for service, actions in groupby(turn.actions, key=lambda action: action.service):
-        fields += [f"service_name={service}", *(_action(action, action.slot) for action in actions)]
-    return _joined(*fields)
-
-
-def schema_input(turn: Turn) -> str:
-    """Acts, slots and values, with the descriptions and possible values that the schema has.
-
-    Where T2G2's released code has a literal ``{schema['description']}``, as the prefix that would
-    format it is missing, this has the description of the service.
-
-    >>> schema_input(turn)
+    >>> listed(turn, described=True)
     'SYSTEM | service_name=Hotels_1,description=Hotels | confirm,name=city,description=City of the
     hotel, values = Rome | goodbye'
     """
-    services = {schema.service_name: schema for schema in turn.schemas}
+    descriptions = {schema.service_name: schema.description for schema in turn.schemas}
     fields = ["SYSTEM"]
     for service, actions in groupby(turn.actions, key=lambda action: action.service):
-        fields.append(_service(services[service]))
+        about = f",description={descriptions[service]}" if described else ""
+        fields.append(f"service_name={service}{about}")
         for action in actions:
-            slot = turn.slot(action)
-            fields.append(_action(action, _slot(slot) if slot else action.slot))
+            named = action.slot
+            if described and (slot := turn.slot(action)):
+                named = f"name={slot.name},description={slot.description}"
+                # T2G2 has a space before this one `=`.
+                examples = ",".join(slot.possible_values)
+                named += f",examples ={examples}" if examples else ""
+            text = ",".join(filter(None, (action.act.lower(), named)))
+            fields.append(f"{text}, values = {','.join(action.values)}" if action.values else text)
     return _joined(*fields)
-
-
-def _action(action: Action, slot: str) -> str:
-    """An action as ``<act>,<slot>, values = <value>,<value>``, without what it does not have."""
-    text = ",".join(filter(None, (action.act.lower(), slot)))
-    return f"{text}, values = {','.join(action.values)}" if action.values else text
-
-
-def _service(service: Service) -> str:
-    return f"service_name={service.service_name},description={service.description}"
-
-
-def _slot(slot: Slot) -> str:
-    text = f"name={slot.name},description={slot.description}"
-    # T2G2 has a space before this one `=`.
-    return f"{text},examples ={','.join(slot.possible_values)}" if slot.possible_values else text
 
 
 def _joined(*fields: str) -> str:
     return " | ".join(fields).replace("\n", " ").replace("\t", " ")
-
-
-Row = dict[str, Any]
 
 
 def read_turns(rows: Dataset, original: bool) -> Iterator[Turn]:
@@ -134,60 +110,39 @@ def read_turns(rows: Dataset, original: bool) -> Iterator[Turn]:
         )
 
 
-class UtteranceExamples(Examples):
+class UtteranceExamples(TextExamples):
     """The tokens of inputs and, for training, of the utterances to generate."""
 
     def __init__(
         self,
         tokenizer: PreTrainedTokenizerBase,
-        limits: tuple[int, int],
+        limits: TokenLimits,
         inputs: Sequence[str],
         utterances: Sequence[str] = (),
     ) -> None:
-        self.pad: int = tokenizer.pad_token_id
-        self.limits = limits  # of tokens of an input and of an utterance, end tokens included
+        super().__init__(tokenizer, limits)
         distinct = {text: index for index, text in enumerate(dict.fromkeys(inputs))}
-        # Of each example the index of its input among the distinct ones [examples].
-        self.input_numbers: Ints = np.array([distinct[text] for text in inputs], np.int64)
-        self.inputs, long = _tokens(tokenizer, list(distinct), limits[0])
-        self.targets, long_targets = _tokens(tokenizer, utterances, limits[1])
-        lengths = np.array([len(ids) for ids in self.inputs], np.int64)
-        self.lengths: Ints = lengths[self.input_numbers]  # [examples]
-        cut = {"of": len(inputs), "inputs": int(long[self.input_numbers].sum())}
-        cut |= {"utterances": int(long_targets.sum())} if utterances else {}
+        self.numbers = np.array([distinct[text] for text in inputs], np.int64)
+        self.inputs, long = self._tokens(tokenizer, list(distinct), limits.max_input)
+        self.answers, long_answers = self._tokens(tokenizer, utterances, limits.max_target)
+        self.targets = np.arange(len(self.answers))
+        self.input_lengths = np.array([len(ids) for ids in self.inputs], np.int64)
+        self.lengths = self.input_lengths[self.numbers]
+        cut = {"of": len(inputs), "inputs": int(long[self.numbers].sum())}
+        cut |= {"utterances": int(long_answers.sum())} if utterances else {}
         self.facts = {"cut": cut}
 
-    def prompts(self, distinct: Ints) -> dict[str, torch.Tensor]:
-        """``input_ids`` and ``attention_mask`` of distinct inputs [inputs, tokens]."""
-        rows = [self.inputs[index] for index in distinct.tolist()]
-        ids = padded(rows, self.pad)
-        lengths = torch.tensor([len(row) for row in rows])
-        return {
-            "input_ids": ids,
-            "attention_mask": (torch.arange(ids.shape[1]) < lengths[:, None]).long(),
-        }
+    def ids(self, number: int) -> Ints:
+        """The tokens of a distinct input."""
+        return self.inputs[number]
 
-    def batch(self, indices: Ints) -> dict[str, torch.Tensor]:
-        """A batch with the utterances as ``labels`` [inputs, tokens] and their number of tokens."""
-        targets = [self.targets[index] for index in indices.tolist()]
-        return with_targets(self.prompts(self.input_numbers[indices]), targets)
-
-    def fill(
-        self, batch: dict[str, torch.Tensor], rows: int, width: int
-    ) -> dict[str, torch.Tensor]:
-        """Fill a batch up to rows and tokens."""
-        return filled(batch, rows, width, self.limits[1])
-
-
-def _tokens(
-    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], limit: int
-) -> tuple[list[Ints], Any]:
-    """The tokens of each text, at most ``limit``, and which texts have more [texts]."""
-    if not texts:
-        return [], np.zeros(0, bool)
-    token_ids = tokenizer(list(texts), verbose=False)["input_ids"]
-    long = np.array([len(ids) > limit for ids in token_ids])
-    _, end = special_tokens(tokenizer)
-    for index in np.flatnonzero(long).tolist():
-        token_ids[index] = [*token_ids[index][: limit - len(end)], *end]
-    return [np.array(ids, np.int32) for ids in token_ids], long
+    def _tokens(
+        self, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], limit: int
+    ) -> tuple[list[Ints], Any]:
+        """The tokens of each text, at most ``limit``, and which texts have more [texts]."""
+        every = tokenizer(list(texts), verbose=False)["input_ids"] if texts else []
+        long = np.array([len(ids) > limit for ids in every], bool)
+        tokens: list[Any] = [np.array(ids, np.int32) for ids in every]
+        for index in np.flatnonzero(long).tolist():
+            tokens[index] = np.concatenate([tokens[index][: limit - len(self.after)], self.after])
+        return tokens, long

@@ -13,61 +13,49 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import msgspec
-import numpy as np
 import torch
 from datasets import Dataset
-from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import GenerationConfig, PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.progress import advance
 
-from ..batching import Ints
 from ..copies import Templates, read_templates
 from ..data.rows import evenly_spaced
 from ..system import Row
-from ..t5dst.data import filled
+from ..t5dst.data import TokenLimits, filled
 from ..t5dst.model import EncoderDecoder, generate, texts_of, tiny_t5, tiny_tokenizer, wide
-from ..tracker import Evaluation, Generator, Predict, answer_batches
-from ..xla import in_few_shapes, is_xla, on_host
+from ..tracker import Evaluation, Generator, Predict
+from ..xla import Tensors, in_few_shapes, is_xla, on_host
 from . import settings as own
 from .data import TurnToInput, UtteranceExamples, input_of, read_turns
 
 
 @torch.no_grad()
 def beam_search(
-    model: PreTrainedModel, batch: dict[str, torch.Tensor], settings: GenerationConfig, limit: int
+    model: Any, batch: Tensors, settings: GenerationConfig, limit: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The best beam [inputs, tokens], and its mean log-likelihood per token [inputs].
 
     The inputs of ``batch`` have at most ``limit`` tokens.
     """
     whole = generate(model, batch, settings, limit)
-    tokens = whole[:, 1:]
-    log_likelihoods = token_likelihoods(model, batch, whole, settings.max_new_tokens, limit)
+    (count, written), device, tokens = whole.shape, model.device, whole[:, 1:]
+    # Beam scores are divided by a power of the length, so the log-likelihoods are computed again.
+    if is_xla(device):
+        batch = in_few_shapes(batch, limit, filled, device)
+        batch = {"input_ids": batch["input_ids"], "attention_mask": wide(batch["attention_mask"])}
+        more = len(batch["input_ids"]) - count
+        whole = torch.nn.functional.pad(whole, (0, 1 + settings.max_new_tokens - written, 0, more))
+    whole = whole.to(device)
+    inputs = {name: tensor.to(device) for name, tensor in batch.items()}
+    logits = model(**inputs, decoder_input_ids=whole[:, :-1]).logits
+    chosen = logits.float().log_softmax(-1).gather(-1, whole[:, 1:, None])[..., 0]
+    log_likelihoods = on_host({"of": chosen}, device)["of"][:count, : written - 1]
     ended = tokens == settings.eos_token_id
     # 0 end tokens before it: a token counts up to and with the first end token, later ones are
     # padding.
     real = ended.cumsum(-1) - ended.long() == 0
     return tokens, (log_likelihoods * real).sum(-1) / real.sum(-1)
-
-
-def token_likelihoods(
-    model: Any, batch: dict[str, torch.Tensor], whole: torch.Tensor, length: int, limit: int
-) -> torch.Tensor:
-    """The log-likelihood of each token that was written after the first [inputs, tokens]."""
-    # Beam scores are divided by a power of the length, so the log-likelihoods are computed again.
-    device, (count, written) = model.device, whole.shape
-    if is_xla(device):
-        batch = in_few_shapes(batch, limit, filled, device)
-        batch = {"input_ids": batch["input_ids"], "attention_mask": wide(batch["attention_mask"])}
-        room = (0, 1 + length - written, 0, len(batch["input_ids"]) - count)
-        whole = torch.nn.functional.pad(whole, room)
-    whole = whole.to(device)
-    inputs = {name: tensor.to(device) for name, tensor in batch.items()}
-    logits = model(**inputs, decoder_input_ids=whole[:, :-1]).logits
-    chosen = logits.float().log_softmax(-1).gather(-1, whole[:, 1:, None])[..., 0]
-    likelihoods: torch.Tensor = on_host({"of": chosen}, device)["of"][:count, : written - 1]
-    return likelihoods
 
 
 class T2G2Generator(EncoderDecoder, Generator):
@@ -137,7 +125,7 @@ class T2G2Generator(EncoderDecoder, Generator):
     def read(self, rows: Dataset, utterances: Sequence[str] = ()) -> UtteranceExamples:
         """The inputs of turns as tokens."""
         texts = list(map(self.to_input, read_turns(rows, self.seen.input == "t2g2")))
-        limits = (self.seen.max_input, self.seen.max_target)
+        limits = TokenLimits(self.seen.max_input, self.seen.max_target)
         return UtteranceExamples(self.tokenizer, limits, texts, utterances)
 
     @classmethod
@@ -152,27 +140,28 @@ class T2G2Generator(EncoderDecoder, Generator):
     def track(self, rows: Dataset) -> Iterator[Row]:
         """Say every turn of all variants together; each distinct input is read once."""
         # The ``score`` of a row is the mean log-likelihood per token, the end token included.
-        examples, generation = self.read(rows), self.generation()
-        lengths = np.array([len(ids) for ids in examples.inputs], np.int64)
+        examples, settings = self.read(rows), self.generation()
 
-        def answer(batch: Ints) -> list[tuple[str, float]]:
-            prompts, limit = examples.prompts(batch), examples.limits[0]
-            tokens, likelihoods = beam_search(self, prompts, generation, limit)
-            rounded = [round(likelihood, 6) for likelihood in likelihoods.tolist()]
-            advance(len(batch) * len(rows) // len(lengths))
-            return list(zip(map(str.strip, texts_of(self.tokenizer, tokens)), rounded, strict=True))
+        def write(prompts: Tensors) -> list[tuple[str, float]]:
+            tokens, likelihoods = beam_search(self, prompts, settings, examples.limits.max_input)
+            texts = (text.strip() for text in texts_of(self.tokenizer, tokens))
+            return [(t, round(score, 6)) for t, score in zip(texts, likelihoods.tolist())]
 
-        said = answer_batches(lengths * generation.num_beams, self.options, answer)
+        said = self.answers(examples, len(rows), write)
         self.counts.update(cut_inputs=examples.facts["cut"]["inputs"])
-        numbers = examples.input_numbers.tolist()
-        for turn_id, variant, number in zip(rows["turn_id"], rows["variant"], numbers, strict=True):
-            utterance, score = said[number]
-            yield {"turn_id": turn_id, "variant": variant, "utterance": utterance, "score": score}
+        for turn_id, variant, (text, score) in zip(rows["turn_id"], rows["variant"], said):
+            yield {"turn_id": turn_id, "variant": variant, "utterance": text, "score": score}
 
     @classmethod
     def example(cls, repository: str, settings: Row) -> str:
         """Python code of five lines that says what one input asks for."""
-        return example(repository, settings["input"])
+        return f"""
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained({repository!r})
+model = AutoModelForSeq2SeqLM.from_pretrained({repository!r})
+outputs = model.generate(**tokenizer([{_INPUTS[settings["input"]]!r}], return_tensors="pt"))
+print(tokenizer.batch_decode(outputs, skip_special_tokens=True))
+"""
 
 
 def utterances_of(rows: Dataset) -> list[str]:
@@ -194,6 +183,7 @@ def digest_of(templates: dict[str, Templates] | None) -> str:
     return hashlib.sha256(msgspec.json.encode(templates, order="sorted")).hexdigest()
 
 
+# An input of each kind, for the card.
 _INPUTS = {
     "derived": "SYSTEM | Where the ride goes to is Botanical Garden. Number of people is 2.",
     "t2g2": "SYSTEM | Please confirm the following details: You go to Botanical Garden.",
@@ -201,15 +191,3 @@ _INPUTS = {
     "schema": "SYSTEM | service_name=Cabs_9,description=Rides through town | confirm,"
     "name=destination,description=Where the ride goes to, values = Botanical Garden",
 }
-
-
-def example(repository: str, input_name: str) -> str:
-    """Python code of five lines that says what one input asks for."""
-    text = _INPUTS[input_name]
-    return f"""
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-tokenizer = AutoTokenizer.from_pretrained({repository!r})
-model = AutoModelForSeq2SeqLM.from_pretrained({repository!r})
-outputs = model.generate(**tokenizer([{text!r}], return_tensors="pt"))
-print(tokenizer.batch_decode(outputs, skip_special_tokens=True))
-"""

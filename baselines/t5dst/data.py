@@ -1,16 +1,9 @@
-"""The model's inputs for frame rows, in columns; every distinct text is tokenized once.
-
-An input consists of a history part and a schema part (``formats``). The same history occurs in
-several frames of a dialogue and under every variant, the same schema part in all frames of a
-service. An input is therefore a pair of indices into the distinct texts, and the two parts are
-joined when a batch is made.
-"""
+"""Inputs and answers of an encoder-decoder as tokens; every distinct text is tokenized once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,10 +12,9 @@ from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
 
-from .. import batching
-from ..batching import Ints
+from ..batching import Ints, padded
 from ..tracker import Examples
-from ..xla import fill_up
+from ..xla import Tensors, fill_up
 from .formats import Format, gold_state, shown_schema
 
 Row = dict[str, Any]
@@ -30,21 +22,88 @@ IGNORED = -100  # the label of padding, which the loss leaves out
 _MULTIPLE = 8  # batches are padded to a multiple of this width, which GPUs process faster
 
 
-class Unique(dict[str, int]):
-    """Distinct texts and their indices, in the order in which they were added."""
+class TokenLimits(NamedTuple):
+    """Limits in tokens, special tokens included."""
 
-    def add(self, text: str) -> int:
-        """Add a text if it is new; returns its index."""
-        return self.setdefault(text, len(self))
+    max_input: int  # maximum number of tokens of an input
+    max_target: int  # maximum number of tokens of an answer
 
-    def tokens(self, tokenizer: PreTrainedTokenizerBase) -> list[Ints]:
-        """The tokens of each text, without special tokens."""
-        encoded = tokenizer(list(self), add_special_tokens=False, verbose=False) if self else {}
-        return [np.array(ids, dtype=np.int32) for ids in encoded.get("input_ids", [])]
+
+class TextExamples(Examples):
+    """Texts to read and, for training, to write.
+
+    Attributes:
+        numbers: Of each example the number of its input among the distinct ones [examples].
+        input_lengths: Numbers of tokens of the distinct inputs [inputs].
+        targets: Of each example the number of its answer; for training only [examples].
+        answers: The tokens of answers.
+        fused: Whether the attention is computed in one operation.
+    """
+
+    numbers: Ints
+    input_lengths: Ints
+    targets: Ints
+    answers: list[Ints]
+    fused = False
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, limits: TokenLimits) -> None:
+        """Take a tokenizer and the limits of its tokens."""
+        self.pad: int = tokenizer.pad_token_id
+        self.limits = limits
+        # The special tokens that the tokenizer puts before and after a text.
+        plain = tokenizer("a", add_special_tokens=False)["input_ids"]
+        whole = tokenizer("a")["input_ids"]
+        start = next(i for i in range(len(whole)) if whole[i : i + len(plain)] == plain)
+        ends = whole[:start], whole[start + len(plain) :]
+        self.before, self.after = (np.array(ids, np.int32) for ids in ends)
+
+    def ids(self, number: int) -> Ints:
+        """The tokens of a distinct input."""
+        raise NotImplementedError
+
+    def prompts(self, numbers: Ints) -> Tensors:
+        """``input_ids`` and ``attention_mask`` of distinct inputs [inputs, tokens]."""
+        rows = [self.ids(number) for number in numbers.tolist()]
+        ids = _padded(rows, self.pad)
+        lengths = torch.tensor([len(row) for row in rows])
+        mask = torch.arange(ids.shape[1]) < lengths[:, None]
+        return {"input_ids": ids, "attention_mask": mask.long()}
+
+    def batch(self, indices: Ints) -> Tensors:
+        """A batch with the answers as ``labels`` [inputs, tokens] and their number of tokens."""
+        batch = self.prompts(self.numbers[indices])
+        if self.fused:  # given a flat mask, it would wait for the device to decide what it is for
+            batch["attention_mask"] = batch["attention_mask"][:, None, None] > 0
+        answers = [self.answers[number] for number in self.targets[indices].tolist()]
+        weight = torch.tensor(float(sum(map(len, answers))))
+        return {**batch, "labels": _padded(answers, IGNORED), "weight": weight}
+
+    def fill(self, batch: Tensors, rows: int, width: int) -> Tensors:
+        """Fill a batch up to rows and tokens."""
+        return filled(batch, rows, width, self.limits.max_target)
+
+
+def filled(batch: Tensors, rows: int, width: int, target: int = 1) -> Tensors:
+    """A batch filled up to rows of ``width`` tokens, and answers of ``target``."""
+    mask = ("rows", *(None,) * (batch["attention_mask"].dim() - 2), "tokens")  # may be wide
+    names = {"input_ids": ("rows", "tokens"), "attention_mask": mask, "labels": ("rows", "answer")}
+    sizes = {"rows": rows, "tokens": width, "answer": target}
+    return fill_up(batch, names, sizes, {"labels": IGNORED})
+
+
+def _padded(rows: list[Ints], fill: int) -> torch.Tensor:
+    """Rows of tokens, padded on the right [rows, tokens]."""
+    width = -(-max(map(len, rows)) // _MULTIPLE) * _MULTIPLE
+    return torch.from_numpy(padded(rows, fill, width))
 
 
 class Texts:
-    """The texts of frames: inputs and, for training, their answers."""
+    """The texts of frames: inputs and, for training, their answers.
+
+    An input is a pair of a history part and a schema part (``formats``). The same history occurs in
+    several frames of a dialogue and under every variant, the same schema part in all frames of a
+    service. So pairs are of indices, and the parts are joined when a batch is made.
+    """
 
     def __init__(
         self,
@@ -54,33 +113,28 @@ class Texts:
         with_answers: bool = False,
     ) -> None:
         """Make the inputs of frame rows."""
-        self.histories, self.parts, self.answers = Unique(), Unique(), Unique()
-        # Of each input the index of its history part and of its schema part, frame by frame.
-        self.pairs: list[tuple[int, int]] = []
+        # Distinct texts and their indices, in the order in which they were met.
+        self.histories: dict[str, int] = {}
+        self.parts: dict[str, int] = {}
+        self.answers: dict[str, int] = {}
+        self.pairs: list[tuple[int, int]] = []  # of each input, frame by frame
         self.targets: list[int] = []  # of each input the index of its answer, for training only
         self.counts: list[int] = []  # of inputs of each frame
         # The second part begins with a space, so that both parts can be tokenized separately.
         first, second = ("", " ") if prompt.HISTORY_FIRST else (" ", "")
         for row in tqdm(rows, desc="Reading frames", unit=" frames", delay=2, disable=None):
             schema = shown_schema(row, prompt, shuffle)
-            history = self.histories.add(first + prompt.history(row["history"], row["utterance"]))
-            parts = [self.parts.add(second + part) for part in prompt.parts(schema)]
-            self.pairs += [(history, part) for part in parts]
+            said = first + prompt.history(row["history"], row["utterance"])
+            history = self.histories.setdefault(said, len(self.histories))
+            parts = [second + part for part in prompt.parts(schema)]
+            self.pairs += [(history, self.parts.setdefault(p, len(self.parts))) for p in parts]
             self.counts.append(len(parts))
-            if with_answers:
-                self.targets += map(self.answers.add, prompt.targets(schema, gold_state(row)))
+            for answer in prompt.targets(schema, gold_state(row)) if with_answers else ():
+                self.targets.append(self.answers.setdefault(answer, len(self.answers)))
 
 
-@dataclass(frozen=True)
-class TokenLimits:
-    """Limits in tokens, special tokens included."""
-
-    max_input: int  # maximum number of tokens of an input
-    max_target: int  # maximum number of tokens of an answer
-
-
-class Inputs(Examples):
-    """The tokens of ``Texts``, from which batches are made."""
+class Inputs(TextExamples):
+    """The tokens of ``Texts``; an input that is too long loses the beginning of its history."""
 
     def __init__(
         self,
@@ -90,28 +144,29 @@ class Inputs(Examples):
         limits: TokenLimits,
         fused: bool = False,
     ) -> None:
-        self.fused = fused  # whether the attention is computed in one operation
-        self.history_first, self.limits = prompt.HISTORY_FIRST, limits
-        self.before, self.after = (np.array(ids, np.int32) for ids in special_tokens(tokenizer))
-        self.pad: int = tokenizer.pad_token_id
+        super().__init__(tokenizer, limits)
+        self.fused, self.history_first = fused, prompt.HISTORY_FIRST
         self.histories, self.parts, answers = (
-            unique.tokens(tokenizer) for unique in (texts.histories, texts.parts, texts.answers)
+            _tokens(tokenizer, list(of)) for of in (texts.histories, texts.parts, texts.answers)
         )
-        self.pairs = np.array(texts.pairs, np.int64).reshape(-1, 2)  # [inputs, 2]
-        self.targets = np.array(texts.targets, np.int64)  # [inputs]
         ends = len(self.before) + len(self.after)
         self._check_room(list(texts.parts), ends)
-        history_lengths, part_lengths = (
-            np.array([len(ids) for ids in column], np.int64)[self.pairs[:, side]]
-            for side, column in enumerate((self.histories, self.parts))
+        pairs = np.array(texts.pairs, np.int64).reshape(-1, 2)
+        self.pairs, numbers = np.unique(pairs, axis=0, return_inverse=True)  # distinct ones
+        self.numbers = numbers.reshape(-1)
+        of_histories, of_parts = (
+            np.array([len(ids) for ids in of], np.int64) for of in (self.histories, self.parts)
         )
-        whole = history_lengths + part_lengths + ends
-        self.lengths: Ints = np.minimum(whole, limits.max_input)
-        self.answers = [self._answer(ids) for ids in answers]
-        lost = whole - self.lengths
+        whole = of_histories[self.pairs[:, 0]] + of_parts[self.pairs[:, 1]] + ends
+        self.input_lengths = np.minimum(whole, limits.max_input)
+        self.lengths = self.input_lengths[self.numbers]
+        self.targets = np.array(texts.targets, np.int64)
+        every = (np.concatenate([self.before, ids, self.after]) for ids in answers)
+        self.answers = [ids[: limits.max_target] for ids in every]
+        lost = (whole - self.input_lengths)[self.numbers]
         cut = {
             "inputs": int((lost > 0).sum()),
-            "of": len(whole),
+            "of": len(lost),
             "history_tokens": int(lost.sum()),
             "answers": sum(len(ids) + ends > limits.max_target for ids in answers),
         }
@@ -126,67 +181,17 @@ class Inputs(Examples):
                 f"'{parts[longest].strip()[:60]}...' and history, expected at least {need}"
             )
 
-    def _answer(self, ids: Ints) -> Ints:
-        return np.concatenate([self.before, ids, self.after])[: self.limits.max_target]
-
-    def ids(self, index: int) -> Ints:
-        """The tokens of one input; an input that is too long loses the beginning of its history."""
-        history, part = (
-            column[text] for column, text in zip((self.histories, self.parts), self.pairs[index])
+    def ids(self, number: int) -> Ints:
+        """The tokens of a distinct input."""
+        history, part = self.pairs[number].tolist()
+        room = self.limits.max_input - len(self.before) - len(self.after) - len(self.parts[part])
+        body = (self.histories[history][-room:], self.parts[part])
+        return np.concatenate(
+            [self.before, *(body if self.history_first else body[::-1]), self.after]
         )
-        room = self.limits.max_input - len(part) - len(self.before) - len(self.after)
-        history = history[-room:]
-        body = (history, part) if self.history_first else (part, history)
-        return np.concatenate([self.before, *body, self.after])
-
-    def prompts(self, indices: Ints) -> dict[str, torch.Tensor]:
-        """``input_ids`` and ``attention_mask`` [inputs, tokens]."""
-        rows = [self.ids(index) for index in indices.tolist()]
-        ids = padded(rows, self.pad)
-        lengths = torch.tensor([len(row) for row in rows])
-        mask = torch.arange(ids.shape[1]) < lengths[:, None]
-        return {"input_ids": ids, "attention_mask": mask.long()}
-
-    def batch(self, indices: Ints) -> dict[str, torch.Tensor]:
-        """A batch with the answers as ``labels`` [inputs, tokens] and their number of tokens."""
-        answers = [self.answers[number] for number in self.targets[indices].tolist()]
-        batch = with_targets(self.prompts(indices), answers)
-        if self.fused:  # given a flat mask, it would wait for the device to decide what it is for
-            batch["attention_mask"] = batch["attention_mask"][:, None, None] > 0
-        return batch
-
-    def fill(
-        self, batch: dict[str, torch.Tensor], rows: int, width: int
-    ) -> dict[str, torch.Tensor]:
-        """Fill a batch up to rows and tokens."""
-        return filled(batch, rows, width, self.limits.max_target)
 
 
-def with_targets(batch: dict[str, torch.Tensor], targets: list[Ints]) -> dict[str, torch.Tensor]:
-    """A batch with ``labels`` [inputs, tokens] and ``weight``, the number of tokens of these."""
-    weight = torch.tensor(float(sum(map(len, targets))))
-    return {**batch, "labels": padded(targets, IGNORED), "weight": weight}
-
-
-def filled(
-    batch: dict[str, torch.Tensor], rows: int, width: int, target: int = 1
-) -> dict[str, torch.Tensor]:
-    """A batch filled up to rows of ``width`` tokens, and answers of ``target``."""
-    mask = ("rows", *(None,) * (batch["attention_mask"].dim() - 2), "tokens")  # may be wide
-    names = {"input_ids": ("rows", "tokens"), "attention_mask": mask, "labels": ("rows", "answer")}
-    sizes = {"rows": rows, "tokens": width, "answer": target}
-    return fill_up(batch, names, sizes, {"labels": IGNORED})
-
-
-def padded(rows: list[Ints], fill: int) -> torch.Tensor:
-    """Rows of tokens, padded on the right [rows, tokens]."""
-    width = -(-max(map(len, rows)) // _MULTIPLE) * _MULTIPLE
-    return torch.from_numpy(batching.padded(rows, fill, width))
-
-
-def special_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
-    """The special tokens that a tokenizer puts before and after a text."""
-    plain = tokenizer("a", add_special_tokens=False)["input_ids"]
-    whole = tokenizer("a")["input_ids"]
-    start = next(i for i in range(len(whole)) if whole[i : i + len(plain)] == plain)
-    return whole[:start], whole[start + len(plain) :]
+def _tokens(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[Ints]:
+    """The tokens of each text, without special tokens."""
+    encoded = tokenizer(texts, add_special_tokens=False, verbose=False) if texts else {}
+    return [np.array(ids, np.int32) for ids in encoded.get("input_ids", [])]

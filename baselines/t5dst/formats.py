@@ -10,11 +10,10 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-import msgspec
+from msgspec.structs import replace
 
 from sgdx_dataset.schema import (
     DONTCARE,
@@ -25,22 +24,12 @@ from sgdx_dataset.schema import (
     read_service,
 )
 
+from ..data.dialogues import State, Values
 from .settings import FormatName
 
+Row = Mapping[str, Any]
 NONE = "none"
 _RESERVED = re.compile(rf'"*({NONE}|{DONTCARE})"*', re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class AnswerState:
-    """The state that the answers about one frame give."""
-
-    active_intent: str = NONE_INTENT
-    requested_slots: list[str] = field(default_factory=list)
-    # For each slot that is set, its value; in gold, other variants of it too.
-    slot_values: dict[str, list[str]] = field(default_factory=dict)
-    # Number of answers, or parts of an answer, that could not be read; they set no slot.
-    invalid: int = 0
 
 
 class Format(Protocol):
@@ -51,7 +40,7 @@ class Format(Protocol):
     SHUFFLED: bool
     TRACKS: tuple[str, ...]  # the parts of a prediction row that the format fills
 
-    def history(self, turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
+    def history(self, turns: Sequence[Row], utterance: str) -> str:
         """The history part of a frame's inputs: the turns before, and the user's utterance."""
         ...
 
@@ -59,12 +48,15 @@ class Format(Protocol):
         """The schema part of each of a frame's inputs."""
         ...
 
-    def targets(self, schema: Service, state: AnswerState) -> list[str]:
+    def targets(self, schema: Service, state: State) -> list[str]:
         """The target of training for each of a frame's inputs."""
         ...
 
-    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
-        """A frame's state from the model's answers; values are spelled as in ``dialogue``."""
+    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> tuple[State, int]:
+        """A frame's state from the model's answers; values are spelled as in ``dialogue``.
+
+        Beside it is the number of answers, or parts of one, that cannot be read and set nothing.
+        """
         ...
 
 
@@ -85,12 +77,10 @@ class T5DST:
     SHUFFLED = False
     TRACKS: tuple[str, ...] = ("slot_values",)
 
-    def history(self, turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
-        """The dialogue with upper-case markers."""
+    def history(self, turns: Sequence[Row], utterance: str) -> str:
         return spoken(turns, utterance, "[USER]", "[SYSTEM]")
 
     def parts(self, schema: Service) -> list[str]:
-        """The schema part of the input for each slot, in the schema's order."""
         service = re.sub(r"_\d+$", "", schema.service_name).replace("_", " ")
         parts = []
         for slot in schema.slots:
@@ -100,21 +90,19 @@ class T5DST:
             parts.append(f"[domain] {service} {schema.description} [slot] {text}")
         return parts
 
-    def targets(self, schema: Service, state: AnswerState) -> list[str]:
-        """The target answer for each slot."""
-        variants = [state.slot_values.get(slot.name) for slot in schema.slots]
+    def targets(self, schema: Service, state: State) -> list[str]:
+        variants = [state.values.get(slot.name) for slot in schema.slots]
         return [write_value(values[0]) if values else "NONE" for values in variants]
 
-    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
-        """Read the answer about each slot."""
-        values: dict[str, list[str]] = {}
+    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> tuple[State, int]:
+        values: Values = {}
         invalid = 0
         for slot, output in zip(schema.slots, outputs, strict=True):
             value, valid = read_value(output, partial(find_value, slot, dialogue))
             if value is not None:
                 values[slot.name] = [value]
             invalid += not valid
-        return AnswerState(slot_values=values, invalid=invalid)
+        return State(values=values), invalid
 
 
 class D3ST:
@@ -134,54 +122,45 @@ class D3ST:
     _ANSWER = re.compile(r"\s*\[states\](.*)\[intents\](.*)\[req_slots\](.*)", re.DOTALL)
     _PAIR = re.compile(r"(?<!\S)(\d+)=(.*?)(?=\s+\d+=|\s*$)", re.DOTALL)
 
-    def history(self, turns: Sequence[Mapping[str, Any]], utterance: str) -> str:
-        """The dialogue in lower case."""
+    def history(self, turns: Sequence[Row], utterance: str) -> str:
         return spoken(turns, utterance, "[user]", "[system]").lower()
 
     def parts(self, schema: Service) -> list[str]:
-        """The schema part of the input, a list of one text for the whole frame."""
-        slots = [
-            " ".join([f"{index}={slot.description}", *options(self._lettered(slot), str(index))])
-            for index, slot in enumerate(schema.slots)
-        ]
-        intents = [f"i{index}={i.description}" for index, i in enumerate(schema.intents)]
-        return [" ".join([*slots, *intents]).lower()]
+        texts = []
+        for index, slot in enumerate(schema.slots):
+            texts.append(f"{index}={slot.description}")
+            for number, value in enumerate(_lettered(slot)):
+                texts.append(f"{index}{letters(number)}) {quote(value)}")
+        texts += [f"i{index}={intent.description}" for index, intent in enumerate(schema.intents)]
+        return [" ".join(texts).lower()]
 
-    @staticmethod
-    def _lettered(slot: Slot) -> list[str]:
-        """The values that get letters; none if the slot is free-form or all are numbers."""
-        return [] if all(value.isdigit() for value in slot.values) else slot.values
-
-    def targets(self, schema: Service, state: AnswerState) -> list[str]:
-        """The target answer, a list of one text for the whole frame."""
+    def targets(self, schema: Service, state: State) -> list[str]:
         states = []
         for index, slot in enumerate(schema.slots):
-            values, lettered = state.slot_values.get(slot.name), self._lettered(slot)
+            values, lettered = state.values.get(slot.name), _lettered(slot)
             if values and values[0] in lettered:
                 states.append(f"{index}={index}{letters(lettered.index(values[0]))}")
             elif values:
                 states.append(f"{index}={write_value(values[0]).lower()}")
+        intents = [f"i{i}" for i, one in enumerate(schema.intents) if one.name == state.intent]
         names = [slot.name for slot in schema.slots]
-        intents = [
-            f"i{i}" for i, one in enumerate(schema.intents) if one.name == state.active_intent
-        ]
-        requested = [str(names.index(name)) for name in state.requested_slots if name in names]
+        requested = [str(names.index(name)) for name in state.requested if name in names]
         return [" ".join(["[states]", *states, "[intents]", *intents, "[req_slots]", *requested])]
 
-    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> AnswerState:
-        """Read the state from the one answer."""
+    def decode(self, schema: Service, dialogue: str, outputs: Sequence[str]) -> tuple[State, int]:
         answer = self._ANSWER.fullmatch(outputs[0])
         if answer is None:
-            return AnswerState(invalid=1)
+            return State(), 1
         states, intents, requested = answer.groups()
-        values: dict[str, list[str]] = {}
+        values: Values = {}
         invalid = 0
         for index, said in self._PAIR.findall(states):
-            known = len(index) < 5 and int(index) < len(schema.slots)
-            slot = schema.slots[int(index)] if known else None
-            find = slot and self._finder(int(index), slot, dialogue)
-            value = read_value(said, find)[0] if find else None
-            if slot is not None and value:
+            value = None
+            if len(index) < 5 and int(index) < len(schema.slots):
+                slot = schema.slots[int(index)]
+                of_letters = {f"{index}{letters(i)}": v for i, v in enumerate(_lettered(slot))}
+                value, _ = read_value(said, partial(find_value, slot, dialogue, options=of_letters))
+            if value:
                 values.setdefault(slot.name, [value])
             else:
                 invalid += 1
@@ -189,47 +168,37 @@ class D3ST:
         asked = {str(index): slot.name for index, slot in enumerate(schema.slots)}
         words = requested.split()
         invalid += sum(word not in asked for word in words) + (intents.strip() not in ("", *named))
-        of_user = list(dict.fromkeys(asked[word] for word in words if word in asked))
-        return AnswerState(named.get(intents.strip(), NONE_INTENT), of_user, values, invalid)
-
-    def _finder(self, index: int, slot: Slot, dialogue: str) -> Find:
-        """The function from a text to the value that it stands for: an option's, or a spelt one."""
-        lettered = {f"{index}{letters(i)}": v for i, v in enumerate(self._lettered(slot))}
-        return lambda text: lettered.get(text.lower()) or find_value(slot, dialogue, text)
+        of_user = tuple(dict.fromkeys(asked[word] for word in words if word in asked))
+        return State(named.get(intents.strip(), NONE_INTENT), values, of_user), invalid
 
 
-FORMATS: dict[FormatName, Format] = {
-    "t5dst": T5DST(),
-    "d3st": D3ST(),
-}
+def _lettered(slot: Slot) -> list[str]:
+    """The values that get letters in D3ST; none if the slot is free-form or all are numbers."""
+    return [] if all(value.isdigit() for value in slot.values) else slot.values
 
 
-def shown_schema(row: Mapping[str, Any], prompt: Format, shuffle: int | None) -> Service:
+FORMATS: dict[FormatName, Format] = {"t5dst": T5DST(), "d3st": D3ST()}
+
+
+def shown_schema(row: Row, prompt: Format, shuffle: int | None) -> Service:
     """The schema of a frame row with its elements in the order in which a prompt shows them."""
     schema = read_service(row["schema"])
     if shuffle is None or not prompt.SHUFFLED:
         return schema
-    return shuffled(
-        schema,
-        random.Random(f"{shuffle} {row['variant']} {row['frame_id']}"),  # noqa: S311
-    )
+    # Slots, their possible values and intents, each frame in an order of its own.
+    rng = random.Random(f"{shuffle} {row['variant']} {row['frame_id']}")  # noqa: S311
+    slots = [
+        replace(slot, possible_values=rng.sample(slot.possible_values, len(slot.possible_values)))
+        for slot in schema.slots
+    ]
+    slots = rng.sample(slots, len(slots))
+    return replace(schema, slots=slots, intents=rng.sample(schema.intents, len(schema.intents)))
 
 
-def shuffled(schema: Service, rng: random.Random) -> Service:
-    """The schema with its slots, their possible values and its intents in random order."""
-
-    def mixed(items: Sequence[Any]) -> list[Any]:
-        return rng.sample(items, len(items))
-
-    change = msgspec.structs.replace
-    slots = [change(slot, possible_values=mixed(slot.possible_values)) for slot in schema.slots]
-    return change(schema, slots=mixed(slots), intents=mixed(schema.intents))
-
-
-def gold_state(row: Mapping[str, Any]) -> AnswerState:
+def gold_state(row: Row) -> State:
     """The gold state of a frame row, for training only."""
     values = {entry["slot"]: entry["values"] for entry in row["slot_values"]}
-    return AnswerState(row["active_intent"], row["requested_slots"], values)
+    return State(row["active_intent"], values, tuple(row["requested_slots"]))
 
 
 Find = Callable[[str], str | None]  # the value that a text stands for; None for none
@@ -261,8 +230,12 @@ def read_value(text: str, find: Find) -> tuple[str | None, bool]:
     return value, value is not None
 
 
-def find_value(slot: Slot, dialogue: str, text: str) -> str | None:
-    """The value that a text stands for: a possible one, or the text as the dialogue spells it."""
+def find_value(
+    slot: Slot, dialogue: str, text: str, options: Mapping[str, str] | None = None
+) -> str | None:
+    """The value that a text stands for: an option, a possible value, or a text of the dialogue."""
+    if options and (option := options.get(text.lower())):
+        return option
     if slot.is_categorical:
         return allowed_value(text, slot.possible_values)
     return restore_case(text, dialogue)
@@ -279,16 +252,11 @@ def restore_case(text: str, dialogue: str) -> str:
     return spellings[-1] if spellings else text
 
 
-def spoken(history: Sequence[Mapping[str, Any]], utterance: str, user: str, system: str) -> str:
+def spoken(history: Sequence[Row], utterance: str, user: str, system: str) -> str:
     """The dialogue as one line, with a marker of the speaker before each utterance."""
     markers = {"USER": user, "SYSTEM": system}
     turns = [f"{markers[turn['speaker']]} {turn['utterance']}" for turn in history]
     return " ".join([*turns, f"{user} {utterance}"])
-
-
-def options(values: Sequence[str], before: str = "") -> list[str]:
-    """The values as options, such as ``1a) Rome`` and ``1b) Bath``."""
-    return [f"{before}{letters(i)}) {quote(value)}" for i, value in enumerate(values)]
 
 
 def letters(index: int) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import torch
 from huggingface_hub import hf_hub_download
@@ -25,12 +25,17 @@ from transformers import (
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from sgdx_dataset import SgdxError
+from sgdx_dataset.io.progress import advance
 
 from .. import xla
+from ..batching import Ints
 from ..checkpoint import load_errors_as_sgdx, load_strict
 from ..model_files import read_provenance
-from ..tracker import Tracker
-from .data import filled
+from ..tracker import Tracker, answer_batches
+from ..xla import Tensors
+from .data import TextExamples, filled
+
+Answer = TypeVar("Answer")
 
 
 def tiny_tokenizer(texts: Iterable[str], size: int = 2000) -> PreTrainedTokenizerFast:
@@ -138,7 +143,27 @@ class EncoderDecoder(Tracker):
 
     def generation(self, beams: int = 1, length_penalty: float = 1.0) -> GenerationConfig:
         """Settings of ``generate`` for this model."""
-        return generation_settings(self, self.seen.max_target, beams, length_penalty)
+        special = ("bos_token_id", "decoder_start_token_id", "eos_token_id", "pad_token_id")
+        special_ids = {name: getattr(self.generation_config, name, None) for name in special}
+        more = {"length_penalty": length_penalty} if beams > 1 else {}
+        limit = self.seen.max_target
+        return GenerationConfig(
+            **special_ids, max_new_tokens=limit, do_sample=False, num_beams=beams, **more
+        )
+
+    def answers(
+        self, examples: TextExamples, rows: int, write: Callable[[Tensors], Sequence[Answer]]
+    ) -> list[Answer]:
+        """What ``write`` gives for the input of each example; distinct inputs are read once."""
+        beams = self.generation().num_beams
+
+        def answer(batch: Ints) -> Sequence[Answer]:
+            written = write(examples.prompts(batch))
+            advance(len(batch) * rows // len(examples.input_lengths))
+            return written
+
+        of_inputs = answer_batches(examples.input_lengths * beams, self.options, answer)
+        return [of_inputs[number] for number in examples.numbers.tolist()]
 
     def save_pretrained(  # type: ignore[override]
         self, save_directory: str | Path, state_dict: Any = None, **options: Any
@@ -156,32 +181,18 @@ class EncoderDecoder(Tracker):
         super().save_pretrained(save_directory, state_dict=weights, **options)
 
 
-def generation_settings(
-    model: PreTrainedModel, max_target: int, beams: int = 1, length_penalty: float = 1.0
-) -> GenerationConfig:
-    """Settings of ``model.generate``; with one beam it has the same result as ``greedy``."""
-    special = ("bos_token_id", "decoder_start_token_id", "eos_token_id", "pad_token_id")
-    special_ids = {name: getattr(model.generation_config, name, None) for name in special}
-    more = {"length_penalty": length_penalty} if beams > 1 else {}
-    return GenerationConfig(
-        **special_ids, max_new_tokens=max_target, do_sample=False, num_beams=beams, **more
-    )
-
-
-def generate(
-    model: Any, batch: dict[str, torch.Tensor], settings: GenerationConfig, limit: int
-) -> torch.Tensor:
+def generate(model: Any, batch: Tensors, settings: GenerationConfig, limit: int) -> torch.Tensor:
     """What ``model.generate`` returns for a batch of inputs of at most ``limit`` tokens."""
-    if not xla.is_xla(model.device):
-        on_device = {name: tensor.to(model.device) for name, tensor in batch.items()}
+    device = model.device
+    if not xla.is_xla(device):
+        on_device = {name: tensor.to(device) for name, tensor in batch.items()}
         written: torch.Tensor = model.generate(**on_device, generation_config=settings)
         return written
     # The search runs on the host; XLA computes one program, the logits of the next token. There is
     # no cache, whose length would differ from token to token.
-    count = len(batch["input_ids"])
-    full = xla.in_few_shapes(batch, limit, filled, model.device)
+    full = xla.in_few_shapes(batch, limit, filled, device)
     ids, mask = full["input_ids"], full["attention_mask"]
-    encoded = encoder_states(model, ids, mask)
+    states = model.get_encoder()(ids.to(device), attention_mask=wide(mask).to(device))[0]
 
     def next_logits(
         decoder_input_ids: torch.Tensor,
@@ -191,45 +202,34 @@ def generate(
     ) -> Seq2SeqLMOutput:
         length = decoder_input_ids.shape[1]
         room = settings.max_new_tokens - length
-        logits = (
-            type(model)
-            .forward(
-                model,
-                encoder_outputs=encoder_outputs,
-                attention_mask=wide(attention_mask).to(model.device),
-                decoder_input_ids=nn.functional.pad(decoder_input_ids, (0, room)).to(model.device),
-                use_cache=False,
-            )
-            .logits
+        output = type(model).forward(
+            model,
+            encoder_outputs=encoder_outputs,
+            attention_mask=wide(attention_mask).to(device),
+            decoder_input_ids=nn.functional.pad(decoder_input_ids, (0, room)).to(device),
+            use_cache=False,
         )
-        last = torch.full((len(logits), 1, 1), length - 1).to(model.device)
-        chosen = logits.gather(1, last.expand(-1, -1, logits.shape[-1]))
-        return Seq2SeqLMOutput(logits=xla.on_host({"logits": chosen}, model.device)["logits"])
+        last = torch.full((len(output.logits), 1, 1), length - 1).to(device)
+        chosen = output.logits.gather(1, last.expand(-1, -1, output.logits.shape[-1]))
+        return Seq2SeqLMOutput(logits=xla.on_host({"logits": chosen}, device)["logits"])
 
     model.forward = next_logits
     try:
         written = model.generate(
             input_ids=ids,
             attention_mask=mask,
-            encoder_outputs=encoded,
+            encoder_outputs=BaseModelOutput(last_hidden_state=states),
             generation_config=settings,
             use_cache=False,
         )
     finally:
         del model.forward
-    return written[:count]
+    return written[: len(batch["input_ids"])]
 
 
 def wide(mask: torch.Tensor) -> torch.Tensor:
     """A mask [inputs, 1, 1, tokens], about which transformers asks nothing of the device."""
     return mask[:, None, None] > 0
-
-
-def encoder_states(model: Any, ids: torch.Tensor, mask: torch.Tensor) -> BaseModelOutput:
-    """The vectors of a batch's tokens, on XLA."""
-    device = model.device
-    states = model.get_encoder()(ids.to(device), attention_mask=wide(mask).to(device))[0]
-    return BaseModelOutput(last_hidden_state=states)
 
 
 def texts_of(tokenizer: PreTrainedTokenizerBase, tokens: torch.Tensor) -> list[str]:

@@ -1,6 +1,6 @@
-"""The T5 trackers, which write the state as text: T5DST, T5DST with options, and D3ST.
+"""The T5 trackers, which write the state as text: T5DST and D3ST.
 
-The prompt format (``formats``) decides which of the three it is; the model is any encoder-decoder.
+The prompt format (``formats``) decides which of the two it is; the model is any encoder-decoder.
 Sources: T5DST, Lee et al. 2021 (arXiv 2109.07506); D3ST, Zhao et al. 2022 (arXiv 2201.08904).
 """
 
@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
-import numpy as np
 import torch
 from datasets import Dataset
 from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset import SgdxError
-from sgdx_dataset.io.progress import advance
 from sgdx_dataset.schema import Intent, Service, Slot
 from sgdx_eval.predictions import prediction_row
 
-from ..batching import Ints
 from ..data.rows import evenly_spaced
 from ..system import Row
-from ..tracker import answer_batches
+from ..xla import Tensors
 from . import settings as own
 from .data import Inputs, Texts, TokenLimits
 from .formats import FORMATS, Format, shown_schema
@@ -95,26 +92,21 @@ class T5Tracker(EncoderDecoder):
     @torch.no_grad()
     def track(self, rows: Dataset) -> Iterator[Row]:
         """Write the answers for all variants together; each distinct input is read once."""
-        shuffle = self.options.shuffle
-        texts = Texts(rows, self.prompt, shuffle)
-        inputs = self.inputs(texts)
-        _, first, input_of = np.unique(inputs.pairs, axis=0, return_index=True, return_inverse=True)
-        generation = self.generation()
+        shuffle, prompt = self.options.shuffle, self.prompt
+        texts = Texts(rows, prompt, shuffle)
+        inputs, settings = self.inputs(texts), self.generation()
 
-        def answer(batch: Ints) -> list[str]:
-            prompts, limit = inputs.prompts(first[batch]), inputs.limits.max_input
-            advance(len(batch) * len(rows) // len(first))
-            return texts_of(self.tokenizer, generate(self, prompts, generation, limit))
+        def write(prompts: Tensors) -> list[str]:
+            return texts_of(self.tokenizer, generate(self, prompts, settings, inputs.limits[0]))
 
-        answers = answer_batches(inputs.lengths[first], self.options, answer)
-        outputs = iter([answers[index] for index in input_of.reshape(-1).tolist()])
+        outputs = iter(self.answers(inputs, len(rows), write))
         self.counts.update(cut_inputs=inputs.facts["cut"]["inputs"], invalid=0)
         for row, count in zip(rows, texts.counts):
             said = " ".join([*(turn["utterance"] for turn in row["history"]), row["utterance"]])
-            schema = shown_schema(row, self.prompt, shuffle)
-            state = self.prompt.decode(schema, said, [next(outputs) for _ in range(count)])
-            self.counts["invalid"] += state.invalid
-            yield prediction_row(row, state.active_intent, state.requested_slots, state.slot_values)
+            schema = shown_schema(row, prompt, shuffle)
+            state, invalid = prompt.decode(schema, said, [next(outputs) for _ in range(count)])
+            self.counts["invalid"] += invalid
+            yield prediction_row(row, state.intent, state.requested, state.values)
 
     @classmethod
     def example(cls, repository: str, settings: Row) -> str:

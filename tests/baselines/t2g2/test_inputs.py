@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from baselines.copies import read_templates
-from baselines.t2g2.data import derived_input, input_of, naive_input, schema_input
+from baselines.t2g2.data import input_of
 from sgdx_dataset import open_release
 from sgdx_dataset.schema import Service
 from sgdx_eval.tasks.turns import read_turns, turns_of
-from sgsacc_metric.rows import Action, Turn
+from sgsacc_metric.rows import Action
 
 from ...sgsacc_metric.turns import HOTELS, act, turn
 
@@ -69,10 +70,12 @@ TEXTS = {
 }
 
 
+INPUTS = [input_of(name, None) for name in ("naive", "schema", "derived")]
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts(name: str) -> None:
-    texts = (make(TURNS[name]) for make in (naive_input, schema_input, derived_input))
-    assert tuple(texts) == TEXTS[name]
+    assert tuple(say(TURNS[name]) for say in INPUTS) == TEXTS[name]
 
 
 def test_sentences_of_templates(tmp_path: Path) -> None:
@@ -87,18 +90,9 @@ def test_rewording_moves_what_is_read() -> None:
     """Under v1 every input differs somewhere, and no turn of the sample is without its values."""
     of = turns_of(open_release("sample"), "test")
     original, reworded = read_turns(of, "original"), read_turns(of, "v1")
-    for say in (naive_input, schema_input, derived_input):
+    for say in INPUTS:
         assert [say(turn) for turn in original] != [say(turn) for turn in reworded]
         for one in (*original, *reworded):
-            assert all(value in say(one) for value in _spoken_values(one))
-
-
-def _spoken_values(turn: Turn) -> list[str]:
-    """Values that every input has literally: not yes or no, nor the name of an intent."""
-    return [
-        value
-        for action in turn.actions
-        if action.act != "OFFER_INTENT"
-        for value in action.values
-        if value not in ("True", "False")
-    ]
+            # Every input has them literally, but for yes and no and the names of intents.
+            of_slots = (a.values for a in one.actions if a.act != "OFFER_INTENT")
+            assert all(value in say(one) for value in {*chain(*of_slots)} - {"True", "False"})

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from baselines.data.dialogues import State
 from baselines.t5dst.formats import (
     FORMATS,
-    AnswerState,
-    Format,
     gold_state,
     restore_case,
     shown_schema,
@@ -43,8 +42,8 @@ HISTORY = [
     {"speaker": "SYSTEM", "utterance": "With subtitles?"},
 ]
 UTTERANCE = "No subtitles. We are Two."
-GOLD = AnswerState(
-    "Play", ["film"], {"film": ["Up", "up film"], "subtitles": ["None"], "viewers": ["2"]}
+GOLD = State(
+    "Play", {"film": ["Up", "up film"], "subtitles": ["None"], "viewers": ["2"]}, ("film",)
 )
 SAID = "Rent Up for me. With subtitles? No subtitles. We are Two."
 
@@ -78,12 +77,11 @@ def test_literal_texts(
     assert prompt.history(HISTORY, UTTERANCE) == history
     assert prompt.parts(SCHEMA) == parts
     assert prompt.targets(SCHEMA, GOLD) == targets
-    state = prompt.decode(SCHEMA, SAID, targets)
-    first = {name: values[0] for name, values in state.slot_values.items()}
-    assert first == {"film": "Up", "subtitles": "None", "viewers": "2"}
-    assert state.invalid == 0
+    state, invalid = prompt.decode(SCHEMA, SAID, targets)
+    assert state.values == {"film": ["Up"], "subtitles": ["None"], "viewers": ["2"]}
+    assert invalid == 0
     if "active_intent" in prompt.TRACKS:
-        assert (state.active_intent, state.requested_slots) == ("Play", ["film"])
+        assert (state.intent, state.requested) == ("Play", ("film",))
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -96,15 +94,15 @@ def test_targets_decode_to_the_gold_state_of_every_frame(
     for row in frames(load("original", "test", "sample")):
         schema, gold = shown_schema(row, prompt, shuffle), gold_state(row)
         said = spoken(row["history"], row["utterance"], "[USER]", "[SYSTEM]")
-        state = prompt.decode(schema, said, prompt.targets(schema, gold))
+        state, invalid = prompt.decode(schema, said, prompt.targets(schema, gold))
         first, expected = (
-            {slot: values[0].lower() for slot, values in each.slot_values.items()}
+            {slot: values[0].lower() for slot, values in each.values.items()}
             for each in (state, gold)
         )
-        assert (first, state.invalid) == (expected, 0)
+        assert (first, invalid) == (expected, 0)
         if "active_intent" in prompt.TRACKS:
-            assert state.active_intent == gold.active_intent
-            assert state.requested_slots == gold.requested_slots  # in the annotation's order
+            assert state.intent == gold.intent
+            assert state.requested == gold.requested  # in the annotation's order
         own = [slot["name"] for slot in row["schema"]["slots"]]
         moved += [slot.name for slot in schema.slots] != own
     assert (moved > 200) is (prompt.SHUFFLED and shuffle is not None)
@@ -131,9 +129,9 @@ def test_targets_decode_to_the_gold_state_of_every_frame(
 def test_what_models_write(
     name: FormatName, outputs: list[str], values: dict[str, str], invalid: int
 ) -> None:
-    state = FORMATS[name].decode(SCHEMA, SAID, outputs)
-    assert {slot: given[0] for slot, given in state.slot_values.items()} == values
-    assert state.invalid == invalid
+    state, unread = FORMATS[name].decode(SCHEMA, SAID, outputs)
+    assert {slot: given[0] for slot, given in state.values.items()} == values
+    assert unread == invalid
 
 
 # Spaces within a value are one space; what a value may not hold is the layouts' own punctuation.
@@ -149,16 +147,16 @@ _VALUE = st.one_of(
 @given(value=_VALUE, categorical=st.booleans())
 def test_no_real_value_is_taken_for_unset(name: FormatName, value: str, categorical: bool) -> None:
     """Every value comes back as it was, in the case in which the dialogue has it."""
-    prompt: Format = FORMATS[name]
+    prompt = FORMATS[name]
     values = [value, "another value"] if categorical else []
     schema = replace(SCHEMA, slots=[slot("film", "Title", *values)])
-    targets = prompt.targets(schema, AnswerState(slot_values={"film": [value]}))
-    state = prompt.decode(schema, f"Take {value} please", targets)
-    if not categorical and prompt is not FORMATS["t5dst"]:  # in lower case, as long as it matches
-        assert [v.lower() for v in state.slot_values["film"]] == [value.lower()]
+    targets = prompt.targets(schema, State(values={"film": [value]}))
+    state, invalid = prompt.decode(schema, f"Take {value} please", targets)
+    assert invalid == 0
+    if name == "d3st" and not categorical:  # in lower case, as long as it matches
+        assert [v.lower() for v in state.values["film"]] == [value.lower()]
     else:
-        assert state.slot_values == {"film": [value]}
-    assert state.invalid == 0
+        assert state.values == {"film": [value]}
 
 
 def test_case_is_restored_from_whole_words() -> None:

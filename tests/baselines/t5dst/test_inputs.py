@@ -27,8 +27,7 @@ def tokenizer(rows: Any) -> PreTrainedTokenizerFast:
 
 
 def read(rows: Any, name: FormatName, shuffle: int | None = None) -> Texts:
-    texts = Texts(rows, FORMATS[name], shuffle, with_answers=shuffle is not None)
-    return texts
+    return Texts(rows, FORMATS[name], shuffle, with_answers=shuffle is not None)
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -37,19 +36,15 @@ def test_history_is_cut_from_its_beginning_and_the_schema_survives(
 ) -> None:
     prompt, texts = FORMATS[name], read(rows, name)
     whole = Inputs(texts, tokenizer, prompt, TokenLimits(4096, 64))
-    assert whole.facts["cut"] == {
-        "inputs": 0,
-        "of": len(texts.pairs),
-        "history_tokens": 0,
-        "answers": 0,
-    }
+    nothing = {"inputs": 0, "of": len(texts.pairs), "history_tokens": 0, "answers": 0}
+    assert whole.facts["cut"] == nothing
     longest = max(len(part) for part in whole.parts)
     short = Inputs(texts, tokenizer, prompt, TokenLimits(longest + 12, 64))
     assert short.facts["cut"]["inputs"] > 0
     assert short.facts["cut"]["history_tokens"] == int((whole.lengths - short.lengths).sum())
     histories, parts = list(texts.histories), list(texts.parts)
     for index, (history, part) in enumerate(texts.pairs):
-        ids = short.ids(index)
+        ids = short.ids(short.numbers[index])
         assert len(ids) == short.lengths[index] <= longest + 12
         text = str(tokenizer.decode(ids, skip_special_tokens=True))
         assert parts[part].strip() in text
