@@ -458,6 +458,9 @@ def card_errors(content: str, repoType: str) -> list[str]:  # noqa: N803  # the 
         f"{name} is no repository" for name in names if not re.fullmatch(r"[\w.-]+/[\w.-]+", name)
     ]
     if index := card.get("model-index"):
+        # Here, since what imports the library at the top does so before its variables are set.
+        from huggingface_hub.repocard_data import model_index_to_eval_results
+
         for result in model_index_to_eval_results(index)[1]:
             if result.task_type not in TASKS or result.metric_type not in METRICS:
                 errors.append(f"model-index: {result.task_type}, {result.metric_type}")
