@@ -24,69 +24,93 @@ from .release import Release
 from .rewording.leaks import digests, release_words, train_variants
 from .schema import Service
 
-Figures = dict[str, Any]
+Row = dict[str, float | None]  # the figures of a variant
 Pairs = list[tuple[Service, Service]]  # (original, variant)
 
-# Lee et al. 2022, "SGD-X: A Benchmark for Robust Generalization in Schema-Guided Dialogue Systems"
-# (arXiv 2110.06800): Table 1, by variant; from the text the self-BLEU, and the figures of the
-# back-translated train schemas.
-_COLUMNS = ("original", *VARIANTS, "average")
-PUBLISHED: dict[str, list[float | None]] = {
-    "slots_seen": [65, 13, 14, 5, 6, 2, 8],
-    "intents_seen": [71, 0, 0, 4, 0, 4, 2],
-    "name_distance": [None, 0.30, 0.42, 0.49, 0.56, 0.61, 0.48],
-    "description_bleu": [None, 18.8, 11.3, 5.6, 2.9, 1.0, 7.9],
-}
-_BACKTRANS = {"name_distance": 0.14, "description_bleu": 34.1}
-_SELF_BLEU = {"self_bleu": 4.5, "backtrans_self_bleu": 41.8}
-# By the name of a figure: its label, the format of what is computed here, that of the published.
-_ROWS = {
-    "slots_seen": ("% slots seen", ".1f", ".0f"),
-    "intents_seen": ("% intents seen", ".1f", ".0f"),
+# By figure: its heading, the format of what is computed here, and that of what is published.
+_COLUMNS = {
+    "slots_seen": ("slots %", ".1f", ".0f"),
+    "intents_seen": ("intents %", ".1f", ".0f"),
     "name_distance": ("distance", ".3f", ".2f"),
     "description_bleu": ("BLEU", ".1f", ".1f"),
+    "self_bleu": ("self-BLEU", ".1f", ".1f"),
+}
+# Lee et al. 2022, "SGD-X: A Benchmark for Robust Generalization in Schema-Guided Dialogue Systems"
+# (arXiv 2110.06800), Table 1; from its text the self-BLEU, and the back-translated train schemas.
+PUBLISHED: dict[str, Row] = {
+    variant: dict(zip(_COLUMNS, row, strict=True))
+    for variant, row in {
+        "original": (65, 71, None, None, None),
+        "v1": (13, 0, 0.30, 18.8, None),
+        "v2": (14, 0, 0.42, 11.3, None),
+        "v3": (5, 4, 0.49, 5.6, None),
+        "v4": (6, 0, 0.56, 2.9, None),
+        "v5": (2, 4, 0.61, 1.0, None),
+        "average": (8, 2, 0.48, 7.9, 4.5),
+        BACKTRANS: (None, None, 0.14, 34.1, 41.8),
+    }.items()
 }
 
 
 def stats(release: Release, json_file: Path | None = None) -> None:
-    """Print the statistics of a release, and write them to a file if asked."""
+    """Print the statistics of a release as a table, and write them to a file if asked."""
     figures = statistics(release)
     if json_file:
         write_json(json_file, figures)
-    print_tables(figures, Console(highlight=False))
+    table = Table(title="The words of variants", title_justify="left", box=None)
+    table.add_column("", no_wrap=True)
+    for heading in (*(heading for heading, _, _ in _COLUMNS.values()), "names*", "texts*"):
+        table.add_column(heading, justify="right")
+    for variant, row in figures["variants"].items():
+        cells = [variant]
+        for name, (_, form, their_form) in _COLUMNS.items():
+            theirs = PUBLISHED.get(variant, {}).get(name) if figures["sgd"] else None
+            beside = "" if theirs is None else f" ({theirs:{their_form}})"
+            cells.append("–" if row.get(name) is None else f"{row[name]:{form}}{beside}")
+        for part in ("names", "descriptions"):
+            cells.append(f"{row[part]} of {row[f'new_{part}']}" if part in row else "")
+        table.add_row(*cells)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(
+        "{services} services, {slots} slots, {intents} intents".format(**figures["elements"]),
+        "Seen: of unseen test services' slot and intent names, those that train has.",
+        "Distance: of names; insertions and deletions over both lengths (Indel).",
+        f"BLEU: of descriptions; {figures['bleu']}",
+        "* Of train, those that v1 to v5 have, of those that the original lacks.",
+        *(["In brackets: Lee et al. 2022, Table 1."] if figures["sgd"] else []),
+        sep="\n",
+    )
 
 
-def statistics(release: Release) -> Figures:
+def statistics(release: Release) -> dict[str, Any]:
     """The statistics that ``stats`` prints, as JSON values."""
     bleu = BLEU(lowercase=True)
     bleu.corpus_score(["a"], [["a"]])  # without a score it has no signature
     variants, pivots = release.scored_variants()[1:], release.variants(BACKTRANS)
     pairs = {v: _pairs(release, v) for v in ("original", *variants, *pivots)}
-    rows = {v: {**_seen(release, v), **_distances(pairs[v], bleu)} for v in variants}
-    pivot_rows = {v: _distances(pairs[v], bleu) for v in pivots}
+    rows: dict[str, Row] = {"original": _seen(release, "original")}
+    rows |= {v: {**_seen(release, v), **_distances(pairs[v], bleu)} for v in (*variants, *pivots)}
     released = [v for v in variants if v in VARIANTS]
+    if released:
+        for variant, row in _overlaps(release).items():
+            rows[variant] |= row
+    for name, group in (("average", released), (BACKTRANS, pivots)):
+        if group:
+            averages = {figure: _mean(rows[v].get(figure) for v in group) for figure in _COLUMNS}
+            rows[name] = {**averages, "self_bleu": _self_bleu([pairs[v] for v in group], bleu)}
     services = [service for service, _ in pairs["original"]]
     return {
         "source": release.name,
         "sgd": release.is_sgd(),
         "missing": release.missing(),
-        "schemas": {
-            "elements": {
-                "services": len(services),
-                "slots": sum(len(service.slots) for service in services),
-                "intents": sum(len(service.intents) for service in services),
-            },
-            "variants": {
-                "original": _seen(release, "original"),
-                **rows,
-                **_average([rows[v] for v in released]),
-            },
-            "self_bleu": _self_bleu([pairs[v] for v in released], bleu),
-            "backtrans": {**pivot_rows, **_average(list(pivot_rows.values()))},
-            "backtrans_self_bleu": _self_bleu([pairs[v] for v in pivots], bleu),
-            "bleu": str(bleu.get_signature()),
-            "overlaps": _overlaps(release) if released else {},
+        "elements": {
+            "services": len(services),
+            "slots": sum(len(service.slots) for service in services),
+            "intents": sum(len(service.intents) for service in services),
         },
+        "variants": rows,
+        "bleu": str(bleu.get_signature()),
     }
 
 
@@ -101,9 +125,9 @@ def _pairs(release: Release, variant: str, splits: Iterable[str] = SPLITS) -> Pa
     return list(pairs.values())
 
 
-def _seen(release: Release, variant: str) -> dict[str, float | None]:
+def _seen(release: Release, variant: str) -> Row:
     """Percentages of the unseen test services' names that original train services have, too."""
-    seen, shares = release.seen_services(), dict[str, float | None]()
+    seen, shares = release.seen_services(), Row()
     test = _pairs(release, variant, ["test"])
     unseen = [service for original, service in test if original.service_name not in seen]
     train = [service for service, _ in _pairs(release, "original", ["train"])]
@@ -114,7 +138,7 @@ def _seen(release: Release, variant: str) -> dict[str, float | None]:
     return shares
 
 
-def _distances(pairs: Pairs, bleu: BLEU) -> dict[str, float | None]:
+def _distances(pairs: Pairs, bleu: BLEU) -> Row:
     """How far the words of a variant are from the original ones."""
     names = [
         (old.name, new.name)
@@ -131,86 +155,27 @@ def _distances(pairs: Pairs, bleu: BLEU) -> dict[str, float | None]:
     }
 
 
-def _self_bleu(variants: Sequence[Pairs], bleu: BLEU) -> dict[str, float] | None:
+def _self_bleu(variants: Sequence[Pairs], bleu: BLEU) -> float | None:
     """Mean BLEU of ordered pairs of variants, lower where they differ; None of fewer than two."""
-    if len(variants) < 2:
-        return None
     # Of corpora. The paper describes that of sentences, which is farther from its figure.
     texts = [[text for _, service in pairs for text in service.descriptions] for pairs in variants]
-    both = permutations(texts, 2)
-    return {"corpus": fmean(bleu.corpus_score(one, [other]).score for one, other in both)}
+    return _mean(bleu.corpus_score(one, [other]).score for one, other in permutations(texts, 2))
 
 
-def _average(rows: Sequence[dict[str, float | None]]) -> Figures:
-    """The mean of each column, as ``{"average": row}``; empty where there are no rows."""
-    if not rows:
-        return {}
-    present = {key: [v for row in rows if (v := row[key]) is not None] for key in rows[0]}
-    return {"average": {key: fmean(values) if values else None for key, values in present.items()}}
+def _mean(values: Iterable[float | None]) -> float | None:
+    """The mean of what is there; None of nothing."""
+    present = [value for value in values if value is not None]
+    return fmean(present) if present else None
 
 
-def _overlaps(release: Release) -> Figures:
+def _overlaps(release: Release) -> dict[str, Row]:
     """How many train texts that the original schemas lack v1..v5 have, by variant."""
-    words, counted = release_words(release), {}
+    words, counted = release_words(release), dict[str, Row]()
     for variant, services in train_variants(release).items():
         new = [(part, text) for part, text in digests(services) if text not in words.original]
-        counted[variant] = {
-            f"{part}s": {
-                "count": sum(kind == part and text in words.variants for kind, text in new),
-                "new": sum(kind == part for kind, _ in new),
-            }
-            for part in ("name", "description")
-        }
+        counted[variant] = {}
+        for part in ("name", "description"):
+            texts = [text for kind, text in new if kind == part]
+            counted[variant][f"{part}s"] = sum(text in words.variants for text in texts)
+            counted[variant][f"new_{part}s"] = len(texts)
     return counted
-
-
-def print_tables(figures: Figures, console: Console) -> None:
-    """Print what ``statistics`` returned as tables; for SGD, beside the published figures."""
-    schemas, is_sgd = figures["schemas"], figures["sgd"]
-    published = {v: {f: of[i] for f, of in PUBLISHED.items()} for i, v in enumerate(_COLUMNS)}
-    for part, title, score, theirs in (
-        ("variants", "Schema variants", "self_bleu", published),
-        ("backtrans", "Back-translated schemas", "backtrans_self_bleu", {"average": _BACKTRANS}),
-    ):
-        rows = {}
-        for name, (label, form, their_form) in _ROWS.items():
-            values = {variant: row.get(name) for variant, row in schemas[part].items()}
-            if any(value is not None for value in values.values()):
-                rows[label] = ["–" if v is None else format(v, form) for v in values.values()]
-                if is_sgd:
-                    beside = [theirs.get(variant, {}).get(name) for variant in values]
-                    cells = ["" if v is None else f"({v:{their_form}})" for v in beside]
-                    rows[f"{label}, published"] = cells
-        _print_table(title, schemas[part], rows, console)
-        if scores := schemas[score]:
-            text = f"self-BLEU: {scores['corpus']:.1f}"
-            console.print(f"{text} ({_SELF_BLEU[score]})" if is_sgd else text)
-    overlaps = schemas["overlaps"]
-    counts = {
-        part: [f"{of[part]['count']} of {of[part]['new']}" for of in overlaps.values()]
-        for part in ("names", "descriptions")
-    }
-    title = "Of train texts that the original lacks, those that v1..v5 have"
-    _print_table(title, overlaps, counts, console)
-    elements = "{services} services, {slots} slots, {intents} intents".format(**schemas["elements"])
-    console.print(
-        f"{elements}\n"
-        "Seen: of unseen test services' slot and intent names, those that train has.\n"
-        "Distance: of names; insertions and deletions over both lengths (Indel).\n"
-        f"BLEU: of descriptions; {schemas['bleu']}"
-    )
-    if is_sgd:
-        console.print("In brackets: Lee et al. 2022, Table 1.")
-
-
-def _print_table(
-    title: str, columns: Iterable[str], rows: dict[str, list[str]], console: Console
-) -> None:
-    if columns:
-        table = Table(title=title, title_justify="left")
-        table.add_column("")
-        for column in columns:
-            table.add_column("avg" if column == "average" else column, justify="right")
-        for label, cells in rows.items():
-            table.add_row(label, *cells)
-        console.print(table)
