@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -169,8 +169,6 @@ WAYS = ("model", "pool", "file", "tools", "rivals", "review", "without", "crowd"
 
 class Tools(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"as_": "as"}):
     """Where tools come from, if more is to be said than the source alone."""
-
-    BEFORE: ClassVar = dict.fromkeys(("mcp", "openai", "anthropic", "openapi", "skills"), "source")
 
     # What is said by `tools` alone otherwise: a folder or file of tools, a pattern of skills, or a
     # live MCP server by its command or URL, which mostly ends in `/mcp`. Give a list of several

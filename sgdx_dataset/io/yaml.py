@@ -23,7 +23,7 @@ Parsed = TypeVar("Parsed")
 def parse_yaml(data: bytes, kind: type[Parsed], path: str) -> Parsed:
     """Parse YAML of a given type; texts are converted to the numbers that the type asks for.
 
-    Errors name the line and the key. A type may have earlier names of its keys, as ``BEFORE``.
+    Errors name the line and the key.
     """
     try:
         _checked(data, yaml.CSafeLoader(data))
@@ -33,11 +33,8 @@ def parse_yaml(data: bytes, kind: type[Parsed], path: str) -> Parsed:
         said, _, at = str(error).partition(" - at ")
         steps = [key or int(i) for key, i in re.findall(r"\.([^.\[\]`]+)|\[(\d+)\]", at)]
         if found := re.fullmatch("Object contains unknown field `(.*)`", said):
-            key = found[1]
             known = _known(msgspec.inspect.type_info(kind), steps)
-            before = {old: new for of in known.values() for old, new in of.items()}
-            expected = f"it is {before[key]} now" if key in before else one_of(key, [*known])
-            steps, said = [*steps, key], f"is no key, {expected}"
+            steps, said = [*steps, found[1]], f"is no key, {one_of(found[1], known)}"
         raise SgdxError(f"{path}: {place_in(data, *steps)}{said}") from None
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise SgdxError(f"{path}: {_fault(error)}") from None
@@ -59,8 +56,8 @@ def place_in(data: bytes, *steps: str | int) -> str:
     return (f"line {line}: " if line else "") + (f"{name.removeprefix('.')}: " if name else "")
 
 
-def _known(kind: Any, steps: Sequence[str | int]) -> dict[str, dict[str, str]]:
-    """The keys of the mapping at a place of a type, each with the earlier names of all of them."""
+def _known(kind: Any, steps: Sequence[str | int]) -> list[str]:
+    """The keys of the mapping at a place of a type."""
     kinds = [kind]
     for step in (*steps, None):  # the last looks at the type itself
         kinds = [k for of in kinds for k in (of.types if isinstance(of, _UNION) else [of])]
@@ -73,12 +70,8 @@ def _known(kind: Any, steps: Sequence[str | int]) -> dict[str, dict[str, str]]:
             else:
                 inner += [getattr(of, part) for part in _PARTS if hasattr(of, part)]
         kinds = inner
-    return {
-        field.encode_name: getattr(of.cls, "BEFORE", {})
-        for of in kinds
-        if isinstance(of, msgspec.inspect.StructType)
-        for field in of.fields
-    }
+    structs = [of for of in kinds if isinstance(of, msgspec.inspect.StructType)]
+    return list(dict.fromkeys(field.encode_name for of in structs for field in of.fields))
 
 
 _UNION, _PARTS = msgspec.inspect.UnionType, ("item_type", "value_type")
