@@ -128,8 +128,11 @@ def commands(source: str, folder: Path) -> list[Measure]:
     of_dialogues += ["--output", str(folder / "scores.json")]
 
     def time_prepare() -> float:
-        with tempfile.TemporaryDirectory(dir=folder) as cache:
-            prepare = ["prepare", "--source", source, "--cache-dir", cache, "--variant", *CONFIGS]
+        with (
+            tempfile.TemporaryDirectory(dir=folder) as cache,
+            mock.patch.dict(os.environ, {"HF_DATASETS_CACHE": cache}),
+        ):
+            prepare = ["prepare", "--source", source, "--variant", *CONFIGS]
             return process_seconds("-m", "sgdx_cli", *prepare)[0]
 
     def time_json() -> float:

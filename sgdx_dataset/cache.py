@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import warnings
 from collections.abc import Collection, Iterable, Iterator
@@ -18,8 +19,7 @@ from datasets.naming import filenames_for_dataset_split
 from .columns import DIALOGUE_COLUMNS, VERSION
 from .configs import CONFIGS, split_name
 from .io.errors import SgdxError
-from .io.files import flush, refuse_root
-from .io.json import pretty_json
+from .io.files import flush
 from .io.progress import progress
 from .io.waiting import locked_file
 from .release import Release, Variants, open_release
@@ -31,8 +31,6 @@ from .source import (
     Source,
     home_remedy,
     remembered_source,
-    resolve_source,
-    source_of_file,
 )
 
 _STAGING = ".sgdx-preparing"
@@ -49,7 +47,6 @@ _Loaded: TypeAlias = datasets.Dataset | datasets.DatasetDict
 def prepare(
     source: Source | Release = None,
     configs: Iterable[str] | None = None,
-    cache_dir: str | Path | None = None,
     variants: Variants | None = None,
 ) -> list[Path]:
     """Prepare configs in the Hugging Face cache, so that ``load_dataset("sgdx", "v3")`` works.
@@ -59,11 +56,8 @@ def prepare(
     remembered: later commands, and ``load``, take it where none is named.
 
     Args:
-        source: See ``open_release``; the remembered source is that of ``cache_dir``. Or a release
-            that is open already.
+        source: See ``open_release``; or a release that is open already.
         configs: Any of ``CONFIGS`` and of ``variants``; None stands for all that the source has.
-        cache_dir: The cache's folder, as ``cache_dir`` of ``load_dataset``; None stands for the
-            user's Hugging Face cache.
         variants: The user's own schema variants, see ``open_release``.
 
     Returns:
@@ -72,9 +66,8 @@ def prepare(
     Raises:
         SgdxError: The source is at fault, or the cache cannot be written.
     """
-    cache, release = cache_folder(cache_dir), source
-    if not isinstance(release, Release):
-        release = open_release(resolve_source(release, cache), variants)
+    cache = cache_folder()
+    release = source if isinstance(source, Release) else open_release(source, variants)
     configs = list(dict.fromkeys(configs or release.configs()))
     for config in configs:
         release.check_dialogues(config)
@@ -118,7 +111,7 @@ def load(
     split = split and split_name(split)
     release.check_dialogues(config, split)
     splits = [split] if split else None
-    cache = cache_folder(None)
+    cache = cache_folder()
     shared = config in CONFIGS and remembered_source(cache) == release.source
     if not shared and not _is_prepared(_config_folder(release, config, cache)):
         place = release.source.encode("utf-8", "surrogateescape")
@@ -143,11 +136,9 @@ def load(
         return _read(folder, split)
 
 
-def cache_folder(cache_dir: str | Path | None) -> Path:
-    """The folder to prepare configs in: ``cache_dir``, or the user's Hugging Face cache."""
-    folder = Path(cache_dir or datasets.config.HF_DATASETS_CACHE).expanduser()
-    refuse_root(folder)
-    return folder
+def cache_folder() -> Path:
+    """The Hugging Face cache, in which ``load_dataset`` looks for prepared configs."""
+    return Path(datasets.config.HF_DATASETS_CACHE).expanduser()
 
 
 def cached_configs(cache: Path) -> list[tuple[str, str, int]]:
@@ -158,19 +149,20 @@ def cached_configs(cache: Path) -> list[tuple[str, str, int]]:
     the remembered source, or of the user's own words.
     """
     configs = []
-    for folder in sorted([*cache.glob("sgdx/*"), *cache.glob(f"{OTHER_SOURCES}/*/sgdx/*")]):
-        source = source_of_file(folder) or ""
-        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        configs.append((str(folder.relative_to(cache)), source, size))
+    for of_source in [cache, *sorted((cache / OTHER_SOURCES).glob("*"))]:
+        for folder in _config_folders(of_source):
+            size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+            name = str(folder.relative_to(cache))
+            configs.append((name, remembered_source(of_source) or "", size))
     return configs
 
 
 def clear_cache(cache: Path) -> None:
     """Remove all that ``prepare`` and ``load`` have put into a cache."""
     with _locked(cache) as staging:
-        for name in ("sgdx", OTHER_SOURCES):
-            if (cache / name).is_dir():
-                (cache / name).replace(staging / name)
+        for number, folder in enumerate([*_config_folders(cache), cache / OTHER_SOURCES]):
+            if folder.is_dir():
+                folder.replace(staging / str(number))
 
 
 def _read(folder: Path, split: str | None) -> _Loaded:
@@ -211,14 +203,13 @@ def _is_prepared(folder: Path) -> bool:
     return False
 
 
-def load_fault(config: str, cache_dir: str | Path | None) -> str:
+def load_fault(config: str) -> str:
     """What keeps ``load_dataset`` from loading a prepared config, in words; empty for nothing."""
     was_offline, datasets.config.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE, True
     verbosity = datasets.utils.logging.get_verbosity()
     datasets.utils.logging.set_verbosity_error()
     try:
-        folder = str(cache_folder(cache_dir)) if cache_dir else None
-        datasets.load_dataset("sgdx", config, cache_dir=folder)
+        datasets.load_dataset("sgdx", config)
     except Exception as error:  # of all kinds, which differ by version
         return " ".join(str(error).split())
     finally:
@@ -227,10 +218,15 @@ def load_fault(config: str, cache_dir: str | Path | None) -> str:
     return ""
 
 
+def _config_folders(cache: Path) -> list[Path]:
+    """The folders ``sgdx/CONFIG`` of a cache; none of a clone of the project called ``sgdx``."""
+    return sorted({record.parents[2] for record in cache.glob("sgdx/*/*/*/dataset_info.json")})
+
+
 def _foreign_configs(release: Release, cache: Path) -> list[Path]:
-    """The folders of the cache's configs that were not made from this very copy of the release."""
+    """Those of the cache's configs that were not made from this very copy of the release."""
     ours = f"{VERSION}/{release.fingerprint[:8]}*"
-    return [folder for folder in cache.glob("sgdx/*") if not any(folder.glob(ours))]
+    return [folder for folder in _config_folders(cache) if not any(folder.glob(ours))]
 
 
 # ---- filling the cache
@@ -254,7 +250,7 @@ def _fill(
     for folder in _foreign_configs(release, cache):
         folder.replace(staging / f"foreign-{folder.name}")
     if remembered_source(cache) != release.source:
-        (staging / NOTE).write_bytes(pretty_json({"source": release.source}, 0))
+        (staging / NOTE).write_text(json.dumps({"source": release.source}) + "\n")
         (staging / NOTE).replace(cache / NOTE)
     for config in stale:
         folder = cache / "sgdx" / config

@@ -28,49 +28,40 @@ SOURCE, ALL, ANY, PUBLIC = Source(), SourceOptions(), VariantOptions(), UploadOp
 # ---- bringing rows to where they are used
 
 
-def prepare(data: VariantOptions = ANY, *, cache_dir: Path | None = None) -> None:
+def prepare(data: VariantOptions = ANY) -> None:
     """Make load_dataset("sgdx", "v3") work on this machine.
 
-    It fills the Hugging Face cache.
-
-    Parameters
-    ----------
-    cache_dir
-        Use this cache folder, which load_dataset takes as cache_dir. Default: the user's Hugging
-        Face cache.
+    It fills the Hugging Face cache, whose place is HF_HOME.
     """
     from .cache import cache_folder, load_fault, prepare
 
-    cache = cache_folder(cache_dir)
-    release = data.open(cache)
+    cache, release = cache_folder(), data.open()
     configs = data.chosen(release.configs())
     before = {*cache.glob("sgdx/*/*/*")}
-    print(*prepare(release, configs, cache_dir), sep="\n")
+    print(*prepare(release, configs), sep="\n")
     notes = []
     if gone := sorted({folder.parts[-3] for folder in before - {*cache.glob("sgdx/*/*/*")}}):
         old = f"of another source or an older copy: {', '.join(gone)}"
         notes.append(f"note: replaced in the cache, or removed, because it was {old}")
-    folder = f", cache_dir={str(cache_dir)!r}" if cache_dir else ""
     example = "v3" if "v3" in configs else configs[0]
-    if fault := next(filter(None, (load_fault(name, cache_dir) for name in configs)), ""):
+    if fault := next(filter(None, map(load_fault, configs)), ""):
         if "[" in str(cache):
             fault = "it takes the [ in the folder's name for a pattern; HF_HOME names another"
         elif Path("sgdx").is_dir():
             fault = "it takes the folder sgdx here for the data set; begin Python elsewhere"
-        source = f", source={release.source!r}" if cache_dir else ""
         notes.append(f"note: load_dataset of datasets cannot read this here: {fault}")
         notes.append("next, in Python: from sgdx_dataset import load")
-        notes.append(f'                 load("{example}"{source})')
+        notes.append(f'                 load("{example}")')
     else:
         notes.append("next, in Python: from datasets import load_dataset")
-        notes.append(f'                 load_dataset("sgdx", "{example}"{folder})')
+        notes.append(f'                 load_dataset("sgdx", "{example}")')
         notes.append(
             "without a network, set HF_HUB_OFFLINE=1; otherwise load_dataset waits for the Hub"
         )
     print(*notes, sep="\n", file=sys.stderr)
 
 
-def cache(action: Literal["list", "clear"] = "list", *, cache_dir: Path | None = None) -> None:
+def cache(action: Literal["list", "clear"] = "list") -> None:
     """List or clear what prepare has put into the cache.
 
     Parameters
@@ -78,12 +69,10 @@ def cache(action: Literal["list", "clear"] = "list", *, cache_dir: Path | None =
     action
         List the content (the default), or clear all of it. load makes it again when it needs it.
         The remembered source stays.
-    cache_dir
-        Use this cache folder, as prepare does. Default: the user's Hugging Face cache.
     """
     from .cache import cache_folder, cached_configs, clear_cache
 
-    cache, total = cache_folder(cache_dir), 0.0
+    cache, total = cache_folder(), 0.0
     for name, source, size in cached_configs(cache):
         print(f"{size / 1e6:9.1f} MB  {name}  {source}".rstrip())
         total += size / 1e6

@@ -51,22 +51,22 @@ class Source:
     package, or 'download' to fetch SGD once. Default: $SGDX_SOURCE, else what 'sgdx prepare' was
     given last."""
 
-    def named(self, cache: Path | None = None) -> str:
+    def named(self) -> str:
         """The source; the first process says on standard error which it is, if none is given."""
         from .source import resolve_source
 
-        return resolve_source(self.source, cache, announce=is_first())
+        return resolve_source(self.source, announce=is_first())
 
     @property
     def own_variants(self) -> dict[str, str]:
         """The paths of the user's own variants, by name: none."""
         return {}
 
-    def open(self, cache: Path | None = None) -> "Release":
+    def open(self) -> "Release":
         """Open the source; a note on standard error says which it is, and what it lacks."""
         from .release import open_release
 
-        release = open_release(self.named(cache), self.own_variants)
+        release = open_release(self.named(), self.own_variants)
         if gaps := release.gaps():
             print(f"note: {gaps}", file=sys.stderr)
         return release

@@ -101,7 +101,7 @@ def source_of_file(file: str | os.PathLike[str]) -> str | None:
     return None
 
 
-def resolve_source(source: Source, cache: Path | None = None, announce: bool = False) -> str:
+def resolve_source(source: Source, announce: bool = False) -> str:
     """The source to open: what the caller names, else ``$SGDX_SOURCE``, else the remembered one.
 
     With ``announce``, as a command does, a note says which the remembered one is.
@@ -109,7 +109,7 @@ def resolve_source(source: Source, cache: Path | None = None, announce: bool = F
     named = source or os.environ.get("SGDX_SOURCE")
     if named:
         return str(named)
-    remembered = remembered_source(cache)
+    remembered = remembered_source()
     if remembered is None:
         raise SgdxError(
             "no source is named and none was prepared before: give --source (or SGDX_SOURCE) a copy"

@@ -238,7 +238,9 @@ def write_json(target: Path, value: Any, renews: bool = False) -> None:
 @contextmanager
 def run_folder(folder: Path) -> Iterator[None]:
     """Keep a list in a folder of what is written into it, so that nothing else is ever replaced."""
-    refuse_root(folder)
+    whole = folder.resolve()
+    if whole in (Path(whole.anchor), Path.home().resolve()):  # all folders below would be of it
+        raise SgdxError(f"{folder}: found the folder of all others, expected one of its own")
     is_new = not folder.exists()
     if _run_of(folder / _WRITTEN) is not None:
         yield
@@ -254,13 +256,6 @@ def run_folder(folder: Path) -> Iterator[None]:
         if is_new:
             with suppress(OSError):  # a folder with files stays
                 folder.rmdir()
-
-
-def refuse_root(folder: Path) -> None:
-    """Refuse the root and a home as a folder of our own: all folders below would be of it."""
-    whole = folder.resolve()
-    if whole in (Path(whole.anchor), Path.home().resolve()):
-        raise SgdxError(f"{folder}: found the folder of all others, expected one of its own")
 
 
 def is_written(path: Path) -> bool:
