@@ -77,56 +77,7 @@ SCHEMAS = {
 }
 
 
-def act(name: str, slot: str = "", *values: str) -> Json:
-    return {"act": name, "slot": slot, "values": [*values], "canonical_values": [*values]}
-
-
-def turn(speaker: str, utterance: str, actions: list[Json], **frame: Json) -> Json:
-    made = {"service": "Flats_1", "slots": [], "actions": actions, **frame}
-    return {"speaker": speaker, "utterance": utterance, "frames": [made]}
-
-
-VALUES = {"area": ["Weststadt"], "city": ["Ulm"], "intent": ["rent"]}
-CALL = {"method": "FindFlat", "parameters": {"area": "Weststadt", "city": "Ulm", "intent": "rent"}}
-DIALOGUE = {
-    "dialogue_id": "1_00000",
-    "services": ["Flats_1"],
-    "turns": [
-        turn(
-            "USER",
-            "I want to rent a flat in Ulm, in the Weststadt",
-            [
-                act("INFORM_INTENT", "intent", "FindFlat"),
-                act("INFORM", "intent", "rent"),
-                act("INFORM", "city", "Ulm"),
-                act("INFORM", "area", "Weststadt"),
-            ],
-            slots=[
-                {"slot": "city", "start": 25, "exclusive_end": 28},
-                {"slot": "area", "start": 37, "exclusive_end": 46},
-            ],
-            state={"active_intent": "FindFlat", "requested_slots": ["area"], "slot_values": VALUES},
-        ),
-        turn(
-            "SYSTEM",
-            "I found 1. Do you want to visit it?",
-            [
-                act("INFORM_COUNT", "count", "1"),
-                act("OFFER_INTENT", "intent", "VisitFlat"),
-                act("REQUEST", "intent", "buy"),
-                act("REQ_MORE"),
-            ],
-            service_call=CALL,
-            service_results=[{"area": "Weststadt", "city": "Ulm"}, {}],
-        ),
-        turn(
-            "USER",
-            "No, thanks.",
-            [act("NEGATE"), act("THANK_YOU")],
-            state={"active_intent": "NONE", "requested_slots": [], "slot_values": VALUES},
-        ),
-    ],
-}
+DIALOGUE = json.loads((Path(__file__).parent / "layouts" / "dialogue.json").read_text())
 
 
 def write(path: Path, value: Json) -> None:
@@ -145,6 +96,16 @@ def mini(tmp_path: Path) -> Path:
         second = copy.deepcopy(DIALOGUE) | {"dialogue_id": "1_00001"}
         write(root / split / "dialogues_001.json", [DIALOGUE, second])
     return root
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Hugging Face cache of the test's own, of a user who names no source."""
+    folder = tmp_path / "home" / "datasets"
+    monkeypatch.setenv("HF_HOME", str(folder.parent))
+    monkeypatch.setenv("SGDX_SOURCE", "")
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", folder)
+    return folder
 
 
 @pytest.fixture

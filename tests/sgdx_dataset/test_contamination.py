@@ -21,7 +21,7 @@ from sgdx_dataset.contamination import (
     published_tests,
     users_say,
 )
-from sgdx_dataset.release import Release, open_release
+from sgdx_dataset.release import File, Release, open_release
 
 Json = Any
 Change = Callable[[list[str]], list[str]]  # of what the user of a dialogue says
@@ -41,7 +41,7 @@ def corpus(**splits: list[list[str]]) -> Release:
         return json.dumps([{"turns": each} for each in turns]).encode()
 
     files = {
-        f"{SPLITS[split]}/dialogues_001.json": partial(content, dialogues)
+        f"{SPLITS[split]}/dialogues_001.json": File("mine", partial(content, dialogues))
         for split, dialogues in splits.items()
     }
     return Release("mine", files, source="/somewhere/mine")
@@ -54,7 +54,6 @@ JUDGED = corpus(train=OTHER, test=TEST)
     ("change", "found"),
     [
         (lambda said: said, 10),
-        (lambda said: [f"Hi. {text}" for text in said], 10),
         (lambda said: [f"WELL, {text} Thanks!" for text in said], 10),
         (lambda said: [text.replace("e", "é").replace(",", " - ") for text in said], 10),
         (lambda said: said[:1], 10),
@@ -64,24 +63,26 @@ JUDGED = corpus(train=OTHER, test=TEST)
         (lambda said: [*OTHER[0], *OTHER[1], *OTHER[2], *OTHER[3], said[0]], 0),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("split", ["train", "validation"])
-def test_dialogues_of_test_are_found_by_what_the_user_says(
-    split: str, change: Change, found: int
-) -> None:
-    trained = corpus(**{split: [*OTHER, *map(change, TEST)]})
-    copies = [(each.split, each.test, each.dialogues) for each in copied_dialogues(trained, JUDGED)]
-    if found:
-        assert copies == [(split, "mine", found)]
-    else:
-        assert all(dialogues == 0 for _, _, dialogues in copies)
+def test_dialogues_of_test_are_found_by_what_the_user_says(change: Change, found: int) -> None:
+    for split in ("train", "validation"):
+        trained = corpus(**{split: [*OTHER, *map(change, TEST)]})
+        copies = [(of.split, of.test, of.dialogues) for of in copied_dialogues(trained, JUDGED)]
+        if found:
+            assert copies == [(split, "mine", found)]
+        else:
+            assert all(dialogues == 0 for _, _, dialogues in copies)
 
 
-def test_utterances_of_test_are_found_one_by_one_in_other_dialogues() -> None:
+def test_single_utterances_of_test_and_short_dialogues_are_found() -> None:
     """A fifth of what test says alone is a leak, though no dialogue is a copy."""
     mixed = [[*OTHER[i], *OTHER[19 - i], TEST[i][0]] for i in range(10)]
     for count, is_found in ((3, False), (8, True)):
         found = copied_dialogues(corpus(train=mixed[:count]), JUDGED)
         assert [(each.split, each.dialogues) for each in found] == [("train", 0)] * is_found
+    test = [["A flat in Ulm.", f"Number {number}.", "Yes!"] for number in range(10)]
+    changed = [[said[0].upper(), *said[1:]] for said in test]
+    found = copied_dialogues(corpus(train=changed), corpus(test=test))
+    assert found == [Copied("train", "mine", 10, 0.0)]
 
 
 def test_as_many_copies_are_a_leak_as_a_twentieth_of_a_small_test_and_five_at_most() -> None:
@@ -92,13 +93,6 @@ def test_as_many_copies_are_a_leak_as_a_twentieth_of_a_small_test_and_five_at_mo
             trained = corpus(train=[*OTHER, *test[:count]])
             found = [each.dialogues for each in copied_dialogues(trained, judged)]
             assert found == [count] * (count == least)
-
-
-def test_a_dialogue_of_short_utterances_is_found_as_a_whole() -> None:
-    test = [["A flat in Ulm.", f"Number {number}.", "Yes!"] for number in range(10)]
-    changed = [[said[0].upper(), *said[1:]] for said in test]
-    found = copied_dialogues(corpus(train=changed), corpus(test=test))
-    assert found == [Copied("train", "mine", 10, 0.0)]
 
 
 @pytest.mark.parametrize("source", ["sample", "many"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import tempfile
 import time
 import zipfile
@@ -75,7 +74,7 @@ FILE = ("file", "dialogues_001.json")
 def test_a_value_of_another_kind_and_broken_json_are_read_or_refused(kind: str) -> None:
     value, read = KINDS[kind]
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(data=mutations(value) | st.binary(max_size=50))
     def check(data: bytes) -> None:
         is_read(read, data, FILE)
@@ -89,20 +88,6 @@ def test_a_value_of_another_kind_and_broken_json_are_read_or_refused(kind: str) 
 
 
 # ---- zip archives
-
-
-def test_files_with_a_byte_order_mark_are_read_in_an_archive_as_in_a_folder(mini: Path) -> None:
-    for encoding, path in (
-        ("utf-8-sig", mini / "test" / "schema.json"),
-        ("utf-16", mini / "test" / "dialogues_001.json"),
-    ):
-        path.write_bytes(path.read_text().encode(encoding))
-    archive = shutil.make_archive(str(mini), "zip", mini.parent, mini.name)
-    found = [
-        frame_tables(open_release(source), "test", "original").to_pylist()
-        for source in (mini, archive)
-    ]
-    assert found[0] == found[1] and found[0]
 
 
 FILES = {p.relative_to(SAMPLE).as_posix(): p.read_bytes() for p in SAMPLE.rglob("schema.json")}
@@ -138,7 +123,7 @@ def gives_right_data(content: bytes) -> bool:
         return read == FILES
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(place=st.integers(0, len(WHOLE) - 1), bit=st.integers(0, 7), length=st.integers(0, 500))
 def test_a_bit_is_flipped_or_the_end_is_cut_off(place: int, bit: int, length: int) -> None:
     gives_right_data(WHOLE[:place] + bytes([WHOLE[place] ^ 1 << bit]) + WHOLE[place + 1 :])
@@ -162,8 +147,6 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "200 MB of blanks": lambda: blanks(200),
     "a file twice": lambda: zip_of({"test/schema.json": b"[]"}, WHOLE),
     "a file of another release": lambda: zip_of({"test/dialogues_900.json": b""}, WHOLE, "other/"),
-    "in another zip": lambda: zip_of({"release.zip": WHOLE}),
-    "no entry": lambda: zip_of({}),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,9 @@ def fails(push: Push, name: str = "you/rows", **options: Any) -> str:
 
 
 def test_the_files_come_in_one_commit_and_those_of_the_last_upload_go(
-    push: Push, online: Hub
+    push: Push, online: Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Others beside them stay and are named; a private repository of an organisation too."""
     more = FILES | {"data/v9/test-0.parquet": b"rows"}
     assert push(files=more, tag="v1.0.0") == f"{online.url}/datasets/you/rows"
     assert content(of(online)) == more
@@ -84,8 +86,14 @@ def test_the_files_come_in_one_commit_and_those_of_the_last_upload_go(
     push(files=more, tag="v1.0.0")  # the same again is no commit
     assert of(online).titles == ["initial commit", "Rows"]
     assert of(online).tags == {"v1.0.0": of(online).commits[-1][0]}
-    push(files=FILES | {"data/v1/test-0.parquet": b"other rows"})
-    assert content(of(online)) == FILES | {"data/v1/test-0.parquet": b"other rows"}
+    of(online).commit({**of(online).files, "notes.txt": b"mine"}, "Mine")
+    other = FILES | {"data/v1/test-0.parquet": b"other rows"}
+    push(files=other)
+    assert content(of(online)) == other | {"notes.txt": b"mine"}
+    assert "notes.txt" in capsys.readouterr().err
+    for _ in range(2):
+        push("org/rows", private=True, tag="v1")
+    assert of(online, "org/rows").private and len(of(online, "org/rows").commits) == 2
 
 
 @pytest.mark.parametrize(
@@ -154,16 +162,6 @@ def test_content_of_others_is_left_alone_and_named(push: Push, online: Hub, case
     assert files.items() <= of(online).pulls[0].items()
 
 
-def test_other_files_beside_an_upload_stay_and_are_named(
-    push: Push, online: Hub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    push()
-    of(online).commit({**of(online).files, "notes.txt": b"mine"}, "Mine")
-    push(files=FILES | {"data/v1/test-0.parquet": b"other rows"})
-    assert of(online).files["notes.txt"] == b"mine"
-    assert "notes.txt" in capsys.readouterr().err
-
-
 # By step: a part of the path that is asked for there.
 STEPS = (
     "/api/whoami-v2", "/api/datasets/you/rows", "/api/repos/create", "/api/validate-yaml",
@@ -172,8 +170,10 @@ STEPS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("status", [500, 403, 409, 412, 429, None])
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    ("step", "status"),
+    [*product(STEPS, (500, None)), *(("/commit/", status) for status in (403, 409, 412, 429))],
+)
 def test_a_fault_at_any_step_leaves_nothing_half_and_the_second_try_repairs(
     push: Push, online: Hub, step: str, status: int | None
 ) -> None:
@@ -256,26 +256,10 @@ def test_an_answer_that_is_lost_makes_no_second_commit_and_a_tag_never_moves(
     assert of(online).tags.keys() == {"v1.0.0", "v1.1.0"}
 
 
-def test_a_private_repository_and_one_of_an_organization(push: Push, online: Hub) -> None:
-    push("org/rows", private=True, tag="v1")
-    push("org/rows", private=True, tag="v1")
-    assert of(online, "org/rows").private and len(of(online, "org/rows").commits) == 2
-
-
 def test_a_card_that_the_hub_refuses_makes_no_repository(push: Push, online: Hub) -> None:
     wrong = FILES | {"README.md": b"---\nlicense: of my own\n---\n"}
     assert "license" in fails(push, files=wrong)
     assert online.repositories == {}
-
-
-def test_what_is_written_is_what_would_be_pushed(push: Push, online: Hub, tmp_path: Path) -> None:
-    assert push(output=tmp_path / "shown") == tmp_path / "shown"
-    assert online.requests == []
-    push()
-    shown = {p.relative_to(tmp_path / "shown").as_posix(): p.read_bytes()
-             for p in (tmp_path / "shown").rglob("*") if p.is_file()}  # fmt: skip
-    assert shown | SEED == of(online).files
-    assert str(tmp_path / "shown") in fails(push, output=tmp_path / "shown")
 
 
 # What pip has recorded of the installation, and what stands in a card then.

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("gradio", reason="the Space needs gradio: pip install sgdx[app]")
 
-from sgdx_space.own import read_other_words, read_service, read_utterances, service_of_tools, track
+from sgdx_space.own import read_other_words, read_service, service_of_tools, track
 
 SERVICE: dict[str, Any] = {
     "service_name": "Cabs",
@@ -52,16 +52,11 @@ OF_TOOLS = {
 }
 
 
-def test_a_dialogue_is_read_line_by_line() -> None:
-    text = "user: Hi: all\n\n  SYSTEM: Where to?\nHome"
-    assert read_utterances(text) == ["Hi: all", "Where to?", "Home"]
-
-
-@pytest.mark.parametrize("entry", [{"slots": {"to": "goal"}}, {"slots": {"to": {"name": "goal"}}}])
-@pytest.mark.parametrize("is_whole_file", [True, False])
-def test_other_words_name_what_changes_alone(entry: dict[str, Any], is_whole_file: bool) -> None:
-    service = read_service(json.dumps(SERVICE))
-    new = read_other_words(json.dumps({"Cabs": entry} if is_whole_file else entry), service)
+@pytest.mark.parametrize(
+    "words", [{"slots": {"to": "goal"}}, {"Cabs": {"slots": {"to": {"name": "goal"}}}}]
+)
+def test_other_words_name_what_changes_alone(words: dict[str, Any]) -> None:
+    new = read_other_words(json.dumps(words), read_service(json.dumps(SERVICE)))
     assert (new.service_name, new.description) == ("Cabs", "Rides")
     assert [(slot.name, slot.description, slot.values) for slot in new.slots] == [
         ("riders", "", ["two", "three"]),
@@ -75,7 +70,6 @@ def test_other_words_name_what_changes_alone(entry: dict[str, Any], is_whole_fil
     "content",
     [
         [{"type": "function", "function": {**TEXTS, "parameters": PARAMETERS}}],
-        {"tools": [{"type": "function", **TEXTS, "parameters": PARAMETERS}]},
         [{**TEXTS, "input_schema": PARAMETERS}],
         {"jsonrpc": "2.0", "result": {"tools": [{**TEXTS, "inputSchema": PARAMETERS}]}},
     ],
@@ -86,22 +80,18 @@ def test_tools_of_each_form_are_one_service(content: Any) -> None:
 
 
 def test_a_parameter_of_two_tools_is_one_slot() -> None:
-    tools = [{**TEXTS, "parameters": PARAMETERS}, {"name": "ask", "parameters": PARAMETERS}]
+    """Unless they give it other values."""
+    other = {"properties": {"pets": {"type": "string"}, "city": {"type": "string"}}}
+    tools = [{**TEXTS, "parameters": PARAMETERS}, {"name": "ask", "parameters": other}]
     service = service_of_tools(tools, "your API")
-    assert [slot["name"] for slot in service["slots"]] == ["city", "nights", "pets", "kind"]
-    assert [intent["name"] for intent in service["intents"]] == ["book", "ask"]
-    other = {"properties": {"pets": {"type": "string"}}}
-    service = service_of_tools([tools[0], {"name": "ask", "parameters": other}], "your API")
-    assert service["slots"][-1]["name"] == "ask.pets"
-    assert service["intents"][1]["optional_slots"] == {"ask.pets": ""}
+    names = [slot["name"] for slot in service["slots"]]
+    assert names == ["city", "nights", "pets", "kind", "ask.pets"]
+    assert service["intents"][1]["optional_slots"] == {"ask.pets": "", "city": ""}
 
 
-NO_API: list[Any] = [5, "{", {}, None, [], {"tools": []}]
-NO_WORDS: list[Any] = [[], 5, None, "{"]
-
-
-def tools(**schema: Any) -> dict[str, Any]:
-    return {"tools": [{"name": "a", "parameters": schema}]}
+NO_API: list[Any] = [5, "{", {}, [], {"tools": []}, {"tools": 3}]
+NO_WORDS: list[Any] = [[], 5, "{"]
+TYPED = {"tools": [{"name": "a", "parameters": {"properties": {"x": {"description": ["y"]}}}}]}
 
 
 @pytest.mark.parametrize(
@@ -115,10 +105,8 @@ def tools(**schema: Any) -> dict[str, Any]:
         ({"api": SERVICE | {"slots": [{"name": "to"}] * 2}}, "to appears twice"),
         ({"api": SERVICE | {"intents": [{"name": "O", "required_slots": ["day"]}]}}, "slot day"),
         ({"api": SERVICE | {"slots": [{"name": f"s{i}"} for i in range(20_000)]}}, "20000 slots"),
-        ({"api": {"tools": 3}}, "your API: "),
         ({"api": {"tools": [{"name": "a"}, {"name": "a"}]}}, "your API: "),
-        ({"api": tools(properties={"x": {"description": ["y"]}})}, "your API: "),
-        ({"api": tools(properties={"x": {}}, required=True)}, "your API: "),
+        ({"api": TYPED}, "your API: "),
         ({"words": {"slots": {"to": "goal", "riders": "goal"}}}, "goal"),
         ({"words": {"slots": {"from": "start"}}}, "from"),
         ({"words": {"Taxis": {"name": "Cars"}}}, "Taxis"),
@@ -129,7 +117,10 @@ def tools(**schema: Any) -> dict[str, Any]:
         ({"dialogue": ""}, ""),
     ],
 )
-def test_a_page_says_what_it_cannot_read(written: dict[str, Any], found: str) -> None:
+def test_a_page_says_what_it_cannot_read(
+    written: dict[str, Any], found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SGDX_TRACKER", "lexical")
     given = {"api": SERVICE, "words": {}, "dialogue": "Hi"} | written
     page = track(*(of if isinstance(of, str) else json.dumps(of) for of in given.values()))
     assert page.startswith("<p class='problem' role='alert'>")
@@ -147,19 +138,8 @@ def test_values_that_differ_are_marked_and_none_is_called_right(
     assert "USER: A ride for &lt;b&gt;two&lt;/b&gt; riders" in page and "<b>" not in page
     assert "<code>riders</code> <span" in page and "<code>headcount</code> <span" in page
     assert "right" not in page and "wrong" not in page
-
-
-@pytest.mark.parametrize(
-    ("states", "shown"),
-    [
-        (["<i>", "<i>"], "<code>to</code> <span>&lt;i&gt;</span>"),
-        (["<i>", ""], "<code>to</code> <span class='differs'>"),
-    ],
-)
-def test_a_value_is_no_markup(
-    states: list[str], shown: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    of_both = [[{"slot_values": {"to": [value]} if value else {}}] for value in states]
+    # What the tracker says is set: values that differ, of which one is no markup.
+    of_both = [[{"slot_values": {"to": [value]} if value else {}}] for value in ("<i>", "")]
     monkeypatch.setattr("sgdx_space.own.states_of", lambda *_: of_both)
     page = track(json.dumps(SERVICE), "{}", "Hi")
-    assert page.count(shown) == 2 and "<i>" not in page
+    assert "<code>to</code> <span class='differs'>&lt;i&gt;</span>" in page

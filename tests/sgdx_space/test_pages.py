@@ -153,34 +153,3 @@ def button(page: Any, words: str) -> Any:
     path = f"//button[starts-with(normalize-space(.), '{words}')]"
     until(lambda: any(one.is_displayed() for one in page.find_elements(By.XPATH, path)))
     return [one for one in page.find_elements(By.XPATH, path) if one.is_displayed()][-1]
-
-
-_AS_INSTALLED_FOR_EDITING = """
-import runpy, sys
-from importlib.machinery import PathFinder
-
-class Editable:  # as setuptools finds an editable package: after everything on the path
-    def find_spec(name, path=None, target=None):
-        return PathFinder.find_spec(name, path or [{root!r}])
-
-sys.meta_path.append(Editable)
-sys.path[0] = {folder!r}
-import gradio
-gradio.Blocks.launch = lambda *_, **__: print("launched")
-runpy.run_path({app!r}, run_name="__main__")
-"""
-
-
-@pytest.mark.parametrize(
-    "room", ["sgdx_metric", pytest.param("sgsacc_metric", marks=pytest.mark.slow)]
-)
-def test_an_app_runs_as_a_script_of_an_editable_package(room: str, tmp_path: Path) -> None:
-    """The package is then found last, and a script of its name beside the app would come first."""
-    folder = ROOT / room
-    paths = {"root": str(ROOT), "folder": str(folder), "app": str(folder / "app.py")}
-    command = [sys.executable, "-c", _AS_INSTALLED_FOR_EDITING.format(**paths)]
-    environment = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0 and done.stdout.endswith("launched\n"), done.stderr

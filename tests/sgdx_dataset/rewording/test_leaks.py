@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import to_builtins
 
-from sgdx_dataset import SPLITS, VARIANTS
+from sgdx_dataset import SPLITS
 from sgdx_dataset.configs import CONTROLS
 from sgdx_dataset.release import SAMPLE, open_release
 from sgdx_dataset.rewording.leaks import (
     LIMITS,
     Leak,
     copied_variants,
-    digest,
     digests,
     find_leak,
     judging_words,
@@ -36,11 +33,6 @@ def own(source: Path, schema: Json) -> Leak:
     write(source.parent / "mine" / "train" / "schema.json", [schema])
     release = open_release(source, {"mine": source.parent / "mine"})
     return find_leak(train_variants(release), judging_words(release))
-
-
-def test_texts_are_compared_as_tokenizers_read_them() -> None:
-    for text in ("VisitFlat", " Visit flat. ", "visit-ﬂat", "VISIT FLAT_", "Vísît Flät"):
-        assert digest(text) == sha256(b"visitflat").hexdigest()[:12]
 
 
 def test_few_equal_texts_are_counted_and_no_leak(mini: Path) -> None:
@@ -109,7 +101,7 @@ def test_variants_that_are_copies_of_the_original(mini: Path) -> None:
     assert copied_variants(open_release(mini)) == ["v2", "v4"]
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", ["v1", "v5"])
 def test_v1_to_v5_as_the_original_schemas_of_a_source(variant: str, tmp_path: Path) -> None:
     """Whether the source has them as its own v1..v5 too, or none."""
     for split in SPLITS.values():
@@ -138,17 +130,3 @@ def test_the_published_words_are_those_of_sgd(release_archive: Path) -> None:
             highest[part] = max(highest[part], round(sum(equal) / len(equal), 3))
     assert highest == {"name": 0.671, "description": 0.037}
     assert not find_leak(train_variants(release), judging_words(release)).oracle
-
-
-@pytest.mark.release
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_v1_to_v5_of_sgd_are_known_without_the_release(
-    variant: str, release_archive: Path, tmp_path: Path
-) -> None:
-    released = open_release(release_archive)
-    for split, folder in SPLITS.items():
-        schema = to_builtins(released.schema(split, variant))
-        write(tmp_path / folder / "schema.json", schema)
-    release = open_release(tmp_path)
-    leak = find_leak({"mine": release.schema("train", "original")}, judging_words(release))
-    assert leak.oracle and leak.overlaps > 500
