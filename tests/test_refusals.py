@@ -15,10 +15,10 @@ from sgdx_cli import main
 from .conftest import read_lines
 from .sgdx_tools.conftest import write_files
 
-# Of the tools alone, and of all other rooms.
+# Of the tools alone, of scores, and of all other rooms.
 TABLES = [
     read_lines(Path(__file__).parent / name)
-    for name in ("sgdx_tools/refusals.jsonl", "refusals.jsonl")
+    for name in ("sgdx_tools/refusals.jsonl", "sgdx_eval/refusals.jsonl", "refusals.jsonl")
 ]
 # The files that several rows have in common, of which each changes one.
 BASES = {row["base"]: row for table in TABLES for row in table if "command" not in row}

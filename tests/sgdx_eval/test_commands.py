@@ -15,7 +15,7 @@ from sgdx_metric.version import __version__
 
 from ..conftest import Run
 from ..sgdx_metric.frames import Row, written
-from .conftest import SAMPLE_TEST, put, refused, scored
+from .conftest import SAMPLE_TEST, put, scored
 
 Gold = dict[str, list[Row]]
 
@@ -57,8 +57,6 @@ def test_figures_by_hand(tmp_path: Path, command: Run, gold: Gold) -> None:
     assert set(pq.read_table("some.items.parquet")["id"].to_pylist()) == set(ids)
     assert "|services:" in some["signature"]
     assert f"|services:Cabs_1+Vets_1|frames:{len(ids)}|" in some["signature"]
-    line = refused(tmp_path, command, *words, "p", "--service", "Cabs_11")
-    assert "--service Cabs_11" in line and "Cabs_1," in line
 
 
 @pytest.mark.parametrize(("split", "folder"), [("test", "test"), ("validation", "dev")])

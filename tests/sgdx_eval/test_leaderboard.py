@@ -12,11 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sgdx_dataset import SgdxError
 from sgdx_eval.leaderboard import render
 from sgdx_eval.result import write_result
 from sgdx_eval.tasks import TASKS
-from sgdx_metric import ScoreError
 from sgdx_metric.figures import figures
 from sgdx_metric.result import Result
 from sgdx_metric.units import Scores, index_frames
@@ -112,23 +110,3 @@ def test_rows_of_trackers(tmp_path: Path) -> None:
     interval = page.partition("[better]")[2].split("|")[2]
     low, high = map(float, re.findall(r"[\d.]+", interval)[1:])
     assert 0 <= low < 75 < high <= 100
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "fact"),
-    [
-        ("split:test", "split:validation", "validation"),
-        ("match:fuzzy-token-sort", "match:exact", "exact"),
-        ("joint:frame", "joint:turn", "turn"),
-        ("+v5", "", "original+v1+v2+v3+v4"),
-        ("|frames:900", "|services:Banks_1|frames:900", "Banks_1"),
-        ("|frames:900", "|task:turns|frames:900", "generator"),
-        ("sgdx_metric|", "bleu|", "bleu"),
-    ],
-)
-def test_scores_by_other_rules_are_no_row(old: str, new: str, fact: str, tmp_path: Path) -> None:
-    assert old in STATES
-    add(tmp_path / "mine", STATES.replace(old, new))
-    with pytest.raises((ScoreError, SgdxError)) as error:
-        render([tmp_path], tmp_path)
-    assert str(tmp_path / "mine" / "scores.json") in str(error.value) and fact in str(error.value)

@@ -16,7 +16,6 @@ from sgdx_metric.result import Result
 from sgsacc_metric.gold import GoldAction, GoldTurn
 
 from ..conftest import Run
-from ..sgdx_metric.frames import written
 from .conftest import SAMPLE_TEST, Subject, put, refused, scored
 
 LEXICAL = ("--nli", "lexical")
@@ -58,15 +57,6 @@ def test_single_turns(copies: Path, tmp_path: Path, command: Run) -> None:
     assert command("sgsacc_metric", *words, "--json", "table2.json").returncode == 0
     table = json.loads(Path("table2.json").read_text())
     assert table["by_evaluator"]["original"]["turns"] == 3
-    score = ("responses", "score", *SAMPLE_TEST, "--predictions", copies / "gold", *some)
-    for text, fact in (("1_00000", "1_00000"), ("", ""), ("[1]", ""), ("1_00000/2", "1_00000/2")):
-        chosen.write_text(text)
-        line = refused(tmp_path, command, *score)
-        assert f"{chosen}: " in line and fact in line
-    chosen.write_text("1_00000/1")
-    Path("ids.txt").write_text("1_00002")
-    line = refused(tmp_path, command, *score, "--dialogues", "ids.txt")
-    assert f"{chosen}: " in line and "ids.txt" in line
 
 
 def test_explain(copies: Path, subjects: dict[str, Subject], tmp_path: Path, command: Run) -> None:
@@ -96,32 +86,6 @@ def test_services(copies: Path, tmp_path: Path, command: Run) -> None:
     for name in ("bleu_orig", "ser_orig"):
         figure, same = one.figure(name), whole.figure(name, "Cabs_1")
         assert figure and same and figure.value == pytest.approx(same.value)
-    words = ("score", *SAMPLE_TEST, "--predictions", copies / "derived")
-    assert "Cabs_2" in refused(tmp_path, command, *words, "--service", "Cabs_2")
-
-
-@pytest.mark.parametrize("header", ['{"metadata": {"task": "turns"}}\n', ""])
-def test_a_row_that_lacks_something_is_shown_one_of_its_kind(
-    header: str, tmp_path: Path, command: Run
-) -> None:
-    (tmp_path / "bad").mkdir()
-    row = '{"turn_id": "1_00000/1", "variant": "original", "text": "Where to?"}\n'
-    (tmp_path / "bad" / "original.jsonl").write_text(header + row)
-    line = refused(tmp_path, command, "score", "--source", "sample", "--predictions", "bad")
-    assert "utterance" in line and "frame_id" not in line.partition("expected")[2]
-
-
-def test_a_task_has_no_options_of_others(copies: Path, tmp_path: Path, command: Run) -> None:
-    state = {"frame_id": "1_00000/0/Cabs_1", "variant": "v1", "active_intent": "NONE"}
-    states = written(tmp_path / "v1.jsonl", [state | {"requested_slots": [], "slot_values": []}])
-    for predictions, options in (
-        (copies / "derived", ("--no-fuzzy-match", "--joint-acc-across-turn")),
-    ):  # fmt: skip
-        words = ("score", *SAMPLE_TEST, "--output", "s.json", "--predictions", predictions)
-        for option in options:
-            assert option.split()[0] in refused(tmp_path, command, *words, *option.split())
-    of_turns = ("responses", "score", *SAMPLE_TEST, "--predictions", f"v1={states}")
-    assert "'state'" in refused(tmp_path, command, *of_turns)
 
 
 # ---- turns and the gold side in files

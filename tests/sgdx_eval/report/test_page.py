@@ -106,30 +106,9 @@ def test_one_variant_alone_has_a_report(
     assert "Verdict" not in text and "Variant by variant" not in text
 
 
-def test_what_cannot_be_done_is_one_line(
+def test_a_report_of_a_choice(
     runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, nowhere, out = runs["tiny"], tmp_path / "nowhere", tmp_path / "out"
-    out.mkdir()
-    for words, message in (
-        ((nowhere,), "nowhere: found no scores.json"),
-        ((out,), "found no scores.json"),
-        ((run, "--references", out, "--source", "sample"), "--source"),
-        ((nowhere, out), "found no run that can be read"),
-        ((run, "--service", "Nowhere_1"), "Nowhere_1"),
-    ):
-        assert reported(*words, "--output", out) == 2
-        error = capsys.readouterr().err.splitlines()
-        assert message in error[-1] and error[-1].startswith("sgdx: error: ")
-    assert reported(run, "--output", run / "scores.json") == 2
-    assert "is a file, expected a folder" in capsys.readouterr().err
-    assert not list(out.iterdir())
-    (out / "index.html").write_text("a page of others")
-    assert reported(run, "--output", out) == 2
-    assert [path.read_text() for path in out.iterdir()] == ["a page of others"]
-
-
-def test_a_report_of_a_choice(runs: dict[str, Path], tmp_path: Path) -> None:
     words = (runs["tiny"], "--service", "Vets_1", "--source", "sample", "--quiet")
     assert reported(*words, "--output", tmp_path / "out") == 0
     text = (tmp_path / "out" / "report.md").read_text()
@@ -138,6 +117,10 @@ def test_a_report_of_a_choice(runs: dict[str, Path], tmp_path: Path) -> None:
     assert re.search(r"\|dialogues:\d+@[0-9a-f]{8}\|services:Vets_1\|frames:\d+\|", text)
     lines = (tmp_path / "out" / "errors.jsonl").read_text().splitlines()
     assert lines and all(json.loads(line)["frame_id"].endswith("/Vets_1") for line in lines)
+    assert reported(runs["tiny"], "--service", "Nowhere_1", "--output", tmp_path / "x") == 2
+    assert "Nowhere_1" in capsys.readouterr().err
+    assert reported(runs["tiny"], "--output", runs["tiny"] / "scores.json") == 2
+    assert "is a file, expected a folder" in capsys.readouterr().err
 
 
 # ---- in a browser
