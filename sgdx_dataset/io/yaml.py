@@ -35,6 +35,11 @@ def parse_yaml(data: bytes, kind: type[Parsed], path: str) -> Parsed:
         if found := re.fullmatch("Object contains unknown field `(.*)`", said):
             known = _known(msgspec.inspect.type_info(kind), steps)
             steps, said = [*steps, found[1]], f"is no key, {one_of(found[1], known)}"
+        elif said.startswith("Invalid enum value"):
+            kinds = _kinds_at(msgspec.inspect.type_info(kind), steps)
+            values = [str(value) for of in kinds for value in getattr(of, "values", ())]
+            values += ["true", "false"] if msgspec.inspect.BoolType() in kinds else []
+            said = f"{said[0].lower()}{said[1:]}, expected one of {', '.join(values)}"
         raise SgdxError(f"{path}: {place_in(data, *steps)}{said}") from None
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise SgdxError(f"{path}: {_fault(error)}") from None
@@ -58,6 +63,13 @@ def place_in(data: bytes, *steps: str | int) -> str:
 
 def _known(kind: Any, steps: Sequence[str | int]) -> list[str]:
     """The keys of the mapping at a place of a type."""
+    kinds = _kinds_at(kind, steps)
+    structs = [of for of in kinds if isinstance(of, msgspec.inspect.StructType)]
+    return list(dict.fromkeys(field.encode_name for of in structs for field in of.fields))
+
+
+def _kinds_at(kind: Any, steps: Sequence[str | int]) -> list[Any]:
+    """What a value at a place of a type may be."""
     kinds = [kind]
     for step in (*steps, None):  # the last looks at the type itself
         kinds = [k for of in kinds for k in (of.types if isinstance(of, _UNION) else [of])]
@@ -70,8 +82,7 @@ def _known(kind: Any, steps: Sequence[str | int]) -> list[str]:
             else:
                 inner += [getattr(of, part) for part in _PARTS if hasattr(of, part)]
         kinds = inner
-    structs = [of for of in kinds if isinstance(of, msgspec.inspect.StructType)]
-    return list(dict.fromkeys(field.encode_name for of in structs for field in of.fields))
+    return kinds
 
 
 _UNION, _PARTS = msgspec.inspect.UnionType, ("item_type", "value_type")
