@@ -24,7 +24,7 @@ from sgdx_metric.errors import ScoreError
 _DATA, _EVAL = "sgdx_dataset.commands", "sgdx_eval.commands"
 # Where each command is, under the headings of the help.
 _COMMANDS = {
-    "Begin": {"demo": "baselines.commands"},
+    "Begin": {"demo": "baselines.demo"},
     "Scores": {
         "score": _EVAL,
         "compare": _EVAL,

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.distributed.checkpoint.state_dict import (
@@ -33,7 +33,6 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, staged
 from sgdx_dataset.io.json import decode_json
 
-from .model_files import model_file, read_json
 from .run_folder import READY
 
 # DDP and FSDP may split tensors. Whole ones are saved from the CPU of the first process, and are
@@ -42,17 +41,12 @@ _TO_SAVE = StateDictOptions(full_state_dict=True, cpu_offload=True)
 _TO_LOAD = StateDictOptions(full_state_dict=True)
 
 
-def folders(output: Path) -> list[Path]:
-    """The checkpoint folders of a training task, oldest first."""
-    return sorted((output / "checkpoints").glob("step-*"))
-
-
 def last(output: Path) -> Path | None:
     """The checkpoint from which a training goes on; None if it has none."""
-    return next(iter(folders(output)[::-1]), None)
+    return max((output / "checkpoints").glob("step-*"), default=None)
 
 
-def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
+def write_folder(folder: Path, write: Callable[[Path], object]) -> None:
     """Write a folder completely or not at all."""
     try:
         with staged(folder) as staging:
@@ -62,11 +56,11 @@ def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
         raise SgdxError(f"{folder}: cannot be written: {error}") from None
 
 
-def replace_files(folder: Path, write: Callable[[Path], None]) -> None:
+def replace_files(folder: Path, write: Callable[[Path], object]) -> None:
     """Replace some files of a folder, all or none, whenever the process may be killed."""
     # The new files count from the moment that their folder is called ``READY``. Who is killed while
     # they are moved leaves that folder, which is noticed where the model is loaded
-    # (``model_files.model_file``) and moved where the run goes on.
+    # (``run_folder.model_file``) and moved where the run goes on.
     finish_replacing(folder)
     staging = folder / ".model.incomplete"
     shutil.rmtree(staging, ignore_errors=True)  # a killed run may have left it
@@ -167,31 +161,6 @@ def weights_digest(model: nn.Module) -> str:
         digest.update(name.encode())
         digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
-
-
-def check_packed(name: str) -> None:
-    """Refuse a model of which packed matrices lack a part, or have one of another size."""
-    config, shapes = read_json(name, "config.json") or {}, dict[str, list[int]]()
-    packing = config.get("quantization_config") or {}
-    if packing.get("format") != "pack-quantized":  # what is packed otherwise, transformers checks
-        return
-    weights = next(iter(packing["config_groups"].values()))["weights"]
-    bits, group = weights["num_bits"], weights["group_size"]
-    index = read_json(name, "model.safetensors.index.json")
-    files = {*index["weight_map"].values()} if index else {"model.safetensors"}
-    for path in filter(None, (model_file(name, file) for file in files)):
-        with safe_open(path, "pt") as tensors:
-            names = list(tensors.keys())
-            shapes |= {key: tensors.get_slice(key).get_shape() for key in names}
-    for matrix in sorted({key.rpartition("_")[0] for key in shapes if "weight_" in key}):
-        packed, scale, shape = (shapes.get(f"{matrix}_{p}") for p in ("packed", "scale", "shape"))
-        words = scale and [scale[0], scale[1] * group * bits // 32]  # of 32 bits
-        if not words or packed != words or shape != [2]:
-            raise SgdxError(
-                f"{name}: model.safetensors: {matrix}: found packed integers {packed}, scales "
-                f"{scale} and a shape {shape}, expected {bits} bits, a scale for each {group} "
-                "values, and [2]"
-            )
 
 
 def check_digest(name: object, model: Any) -> None:

@@ -1,4 +1,4 @@
-"""The commands without a file of their own. What each needs is imported inside it."""
+"""Commands that make responses without training. What each needs is imported inside it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import (
@@ -19,54 +18,8 @@ from sgdx_dataset.options import (
     split_pairs,
 )
 from sgdx_eval.data_options import DataOptions
-from sgdx_eval.options import Details, Quiet
 
 ALL, WORDS = DataOptions(), SourceOptions()
-
-
-def demo(
-    *,
-    task: Literal["tracking", "generation"] = "tracking",
-    tracker: Literal["lexical", "onepass"] = "lexical",
-    output: Path | None = None,
-    limit: Annotated[int | None, Parameter(metavar="N", validator=Number(gte=1))] = None,
-    explain: Details = False,
-    quiet: Quiet = False,
-) -> None:
-    """Predict and score the sample corpus that comes with the project.
-
-    A tracker predicts the sample's test split under the original schemas and their five rewordings.
-    The predictions are scored, and the scores are printed. In the task generation, three systems
-    answer for the system of the dialogue: what the corpus says, sentences made from the schema's
-    descriptions, and silence.
-
-    Parameters
-    ----------
-    task
-        Track what the user wants, or generate what the system says.
-    tracker
-        Use this tracker in the task tracking: lexical learns nothing and needs no torch; onepass is
-        the trained model of models/onepass, which comes with a clone of the repository.
-    output
-        Write predictions and scores into this folder. Default: outputs/demo; for onepass,
-        outputs/demo-onepass.
-    limit
-        Take only the first N dialogues. Default: all; for onepass, 8, which takes half a minute.
-    """
-    name = "demo-onepass" if tracker == "onepass" else "demo"
-    folder = output or Path("outputs") / name
-    if task == "generation":
-        if tracker == "onepass" or limit is not None or explain:
-            raise SgdxError(
-                "--task generation: expected no --tracker, --limit or --explain, which it has not"
-            )
-        from .demo import generation_demo
-
-        generation_demo(folder, quiet)
-    else:
-        from .demo import tracking_demo
-
-        tracking_demo(tracker, folder, limit, quiet, explain)
 
 
 def copies(

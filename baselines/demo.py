@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Annotated, Literal
 
-from sgdx_dataset import SgdxError
-from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
-from sgdx_eval.tables import format_figure, print_line, table, terminal, to_terminal
+from cyclopts import Parameter
+from cyclopts.validators import Number
 
-from .evaluate import evaluate_request
-from .predict import Request
-from .system import get_system
-from .use import SHIPPED_MODEL
+from sgdx_dataset.io.errors import SgdxError
+from sgdx_eval.options import Details, Quiet
 
 _NEXT = """
 These are {count} {unit}s of the project's own sample corpus: the figures show how
@@ -40,10 +38,56 @@ _FIGURES = {
 _HALF_A_MINUTE = 8  # dialogues, which take onepass so long on two cores
 
 
-def tracking_demo(
-    tracker: str, output: Path, limit: int | None, quiet: bool, explain: bool
+def demo(
+    *,
+    task: Literal["tracking", "generation"] = "tracking",
+    tracker: Literal["lexical", "onepass"] = "lexical",
+    output: Path | None = None,
+    limit: Annotated[int | None, Parameter(metavar="N", validator=Number(gte=1))] = None,
+    explain: Details = False,
+    quiet: Quiet = False,
 ) -> None:
+    """Predict and score the sample corpus that comes with the project.
+
+    A tracker predicts the sample's test split under the original schemas and their five rewordings.
+    The predictions are scored, and the scores are printed. In the task generation, three systems
+    answer for the system of the dialogue: what the corpus says, sentences made from the schema's
+    descriptions, and silence.
+
+    Parameters
+    ----------
+    task
+        Track what the user wants, or generate what the system says.
+    tracker
+        Use this tracker in the task tracking: lexical learns nothing and needs no torch; onepass is
+        the trained model of models/onepass, which comes with a clone of the repository.
+    output
+        Write predictions and scores into this folder. Default: outputs/demo; for onepass,
+        outputs/demo-onepass.
+    limit
+        Take only the first N dialogues. Default: all; for onepass, 8, which takes half a minute.
+    """
+    name = "demo-onepass" if tracker == "onepass" else "demo"
+    folder = output or Path("outputs") / name
+    if task == "generation":
+        if tracker == "onepass" or limit is not None or explain:
+            raise SgdxError(
+                "--task generation: expected no --tracker, --limit or --explain, which it has not"
+            )
+        _generate(folder, quiet)
+    else:
+        _track(tracker, folder, limit, quiet, explain)
+
+
+def _track(tracker: str, output: Path, limit: int | None, quiet: bool, explain: bool) -> None:
     """Track the sample, score the predictions, and say what comes next."""
+    from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
+
+    from .evaluate import evaluate_request
+    from .predict import Request
+    from .system import get_system
+    from .use import SHIPPED_MODEL
+
     model = tracker
     if tracker == "onepass":
         model, limit = str(SHIPPED_MODEL), limit or _HALF_A_MINUTE
@@ -57,31 +101,31 @@ def tracking_demo(
     data = RequestedData("sample", "test", limit=limit)
     request = Request(system_class, model, system_class.Options(), data, DEFAULT_CONFIGS)
     evaluate_request(request, output, quiet, explain)
-    if quiet:
-        return
-    with (output / "predictions" / "original.jsonl").open("rb") as file:
-        frames = sum(1 for _ in file) - 1
-    which = f"--{'tracker' if model == tracker else 'model'} {shlex.quote(model)}"
-    command = f"sgdx evaluate {which} --output outputs/{tracker}"
-    print(_NEXT.format(count=frames, unit="frame", output=output, commands=command))
+    if not quiet:
+        with (output / "predictions" / "original.jsonl").open("rb") as file:
+            frames = sum(1 for _ in file) - 1
+        which = f"--{'tracker' if model == tracker else 'model'} {shlex.quote(model)}"
+        command = f"sgdx evaluate {which} --output outputs/{tracker}"
+        print(_NEXT.format(count=frames, unit="frame", output=output, commands=command))
 
 
-def generation_demo(output: Path, quiet: bool) -> None:
+def _generate(output: Path, quiet: bool) -> None:
     """Let three systems that learn nothing answer for the system, and score what they say."""
+    from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
     from sgdx_eval.score import score
+    from sgdx_eval.tables import format_figure, print_line, table, terminal, to_terminal
     from sgdx_eval.task import Inputs
     from sgdx_eval.tasks.turns import Turns
 
     from .copies import copy_system, generate
 
-    data, names = RequestedData("sample", "test"), ("gold", "derived", "empty")
-    scores = {}
-    for name in names:
+    data, scores = RequestedData("sample", "test"), {}
+    for name in ("gold", "derived", "empty"):
         generate(copy_system(name), data, DEFAULT_CONFIGS, output / name)
         inputs = Inputs(output / name, source="sample")
         scores[name] = score(Turns(nli="lexical"), inputs, output / f"{name}.json")
     if quiet:
-        print(*(output / f"{name}.json" for name in names), sep="\n")
+        print(*(output / f"{name}.json" for name in scores), sep="\n")
         return
     rows = [
         [name, *(format_figure(key, of_system[key]) for key in _FIGURES)]

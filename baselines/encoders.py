@@ -23,7 +23,7 @@ from transformers import (
 
 from sgdx_dataset import SgdxError
 
-from .checkpoint import check_packed, load_errors_as_sgdx, load_strict
+from .checkpoint import load_errors_as_sgdx, load_strict
 from .onepass.modeling import fuse_attention  # there, as it is published with the model
 
 
@@ -46,7 +46,6 @@ def load_encoder(
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Load an encoder and its fast tokenizer; the weights must be safetensors, not a pickle."""
     with load_errors_as_sgdx(name, "encoder"):
-        check_packed(name)
         config = AutoConfig.from_pretrained(name, trust_remote_code=False)
         if config.is_encoder_decoder:
             raise SgdxError(

@@ -46,8 +46,10 @@ def evaluate(
 
 def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool) -> None:
     """Write predictions, and let the first process score them."""
-    path = output / "run.json"  # which a training may have left
-    record = read_json(path) if path.exists() else {}
+    path = output / "run.json"
+    record = (
+        read_json(output, "run.json") if path.exists() else {}
+    )  # which a training may have left
     if not path.exists() and (output / "scores.json").exists():
         expected = "expected a new folder, or one of an earlier run"
         raise SgdxError(f"--output {output}: found scores.json without run.json, {expected}")
@@ -65,7 +67,7 @@ def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool)
         "versions": versions(),
         "date": datetime.now(UTC).date().isoformat(),
     }
-    write_json(path, {**record, "evaluation": facts}, renews=True)
+    write_json(path, {**(record or {}), "evaluation": facts}, renews=True)
     inputs = Inputs(
         {config: output / "predictions" / f"{config}.jsonl" for config in request.configs},
         data.split,

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from typing import Any
 import numpy as np
 import torch
 from accelerate import Accelerator
-from accelerate.utils import set_seed
+from accelerate.utils import DistributedType, set_seed
 from datasets import Dataset
 from safetensors.torch import load_file, save_file
 from torch import nn
@@ -42,7 +43,7 @@ from . import checkpoint, xla
 from .batching import Ints, share, training_batches
 from .precision import autocast, train_in_bfloat16
 from .predicting import Shown, predict_anew
-from .processes import is_sharded, matrix_peak, over_processes
+from .processes import matrix_peak, over_processes
 from .run_folder import append_log, trim_log
 from .settings import TrainingSettings
 from .tracker import Examples, Tracker
@@ -116,7 +117,8 @@ class Training:
         self.peak = matrix_peak(device, settings.precision)
         self.operations = operations_of_token(model)
         # Calls of a sharded model need all processes, which evaluate alone: they get a copy of it.
-        self.whole = copy.deepcopy(model).cpu() if is_sharded(self.accelerator) else None
+        is_sharded = accelerator.distributed_type == DistributedType.FSDP
+        self.whole = copy.deepcopy(model).cpu() if is_sharded else None
         if settings.gradient_checkpointing:
             model.gradient_checkpointing_enable(  # type: ignore[no-untyped-call]
                 {"use_reentrant": False}
@@ -128,9 +130,7 @@ class Training:
         else:
             xla.move(model, device)
         self.compiled = xla.programs(device)
-        processes = self.accelerator.num_processes
-        self.size = share(settings.batch_size, settings.accumulation, processes)
-        self.shapes = xla.training_shapes(examples.lengths, self.size, settings.token_budget)
+        self.size = share(settings.batch_size, settings.accumulation, accelerator.num_processes)
         optimizer = make_optimizer(model, settings, device)
         parameters = [list(group["params"]) for group in optimizer.param_groups]
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
@@ -152,6 +152,12 @@ class Training:
             xla.start_moments(self.optimizer.optimizer)
         first = accelerator.is_main_process
         self.shown = Shown(first, "Training", "step", settings.steps, self.progress.step)
+
+    @cached_property
+    def shapes(self) -> list[tuple[int, int]]:
+        """The rows and tokens that XLA gets."""
+        lengths, budget = self.examples.lengths, self.settings.token_budget
+        return xla.training_shapes(lengths, self.size, budget)
 
     def batches(self) -> Iterator[tuple[Batch, int]]:
         """The batches of this process from its step on, each with its number of tokens."""
@@ -277,10 +283,8 @@ class Training:
                 checkpoint.replace_files(
                     self.output, lambda folder: model.save_pretrained(folder, state_dict=weights)
                 )
-        measure = self.tracker.MEASURE.replace("_", " ")
         best_so_far = " (the best so far)" if progress.since_best == 0 else ""
-        shown = f"{100 * score:.2f}{'' if 'bleu' in measure else ' %'}"
-        self.shown.line(f"step {progress.step}: {measure} {shown}{best_so_far}")
+        self.shown.line(f"step {progress.step}: {self.tracker.in_words(score)}{best_so_far}")
         self._record({self.tracker.MEASURE: score})
 
     def check_weights(self) -> None:

@@ -29,16 +29,19 @@ from sgdx_eval.report.runs import data_caveats
 from sgdx_eval.result import read_result
 from sgdx_eval.show import result_line, result_tables, terms_of
 from sgdx_eval.tables import to_markdown
-from sgdx_metric.result import SETS, title
+from sgdx_metric.result import SETS
 
 from .run_folder import read_json, read_log
 from .system import get_trainable, structs_of
 
-# The task of the Hub that the model index has, what it is called here, and the metric of the Hub
-# that its figures are of: those whose name begins with the word.
-_TASK = "text-generation"
+# What it is called here, which metric of the Hub has its figures, and which these are, with the
+# factor of their unit.
 _TASK_NAME = {"frames": "dialogue-state-tracking", "turns": "response-generation"}
-_METRIC = {"frames": ("accuracy", "JGA"), "turns": ("bleu", "BLEU")}
+_METRIC = {"frames": "accuracy", "turns": "bleu"}
+_FIGURES = {
+    "frames": ({"JGA_orig": "jga_orig", "JGA_v1-5": "jga_v1-5", "JGA_worst": "jga_worst"}, 100),
+    "turns": ({"BLEU_orig": "bleu_orig", "BLEU_v1-5": "bleu_v1-5"}, 1),
+}
 # The score on dev by which training chooses a model, a fraction in the log; its name and unit.
 _DEV = {
     "frames": ("dev_joint_goal_accuracy", "joint goal accuracy", " %"),
@@ -80,40 +83,29 @@ class _Scores:
 
     def __init__(self, path: Path) -> None:
         scored = read_result(path)
-        self.result, self.metrics, self.parts = scored.result, scored.metrics, scored.parts
-        self.signature, self.kind = scored.signature, f"{scored.unit}s"
+        self.result, self.parts, self.signature = scored.result, scored.parts, scored.signature
+        self.kind = f"{scored.unit}s"
         items = next((f.items for f in self.result.figures if f.group == "all"), 0)
         self.data = "; ".join(["SGD-X", *data_caveats(self.parts, items, self.kind)])
 
-    @property
-    def is_oracle(self) -> bool:
-        """Whether they are of a model that was trained on what it is judged on."""
-        return self.parts.get("oracle") == "yes"
-
     def entries(self, dataset: str) -> list[EvalResult]:
-        """Entries of the Hub's model index: the first figures that a metric of the Hub names."""
-        metric_type, begin = _METRIC[self.kind]
-        found = []
-        for metric in (m for m in self.metrics.values() if m.headline):
-            for of in ("original", "reworded", "worst"):
-                figure = self.result.main(metric.name, of)
-                if figure is None or figure.value is None:
-                    continue
-                named = title(figure, self.metrics[figure.metric], self.result.task)
-                if named.startswith(begin):
-                    entry = EvalResult(
-                        task_type=_TASK,
-                        task_name=_TASK_NAME[self.kind],
-                        dataset_type=dataset,
-                        dataset_name=self.data,
-                        dataset_split=self.parts["split"],
-                        dataset_args={"signature": self.signature},
-                        metric_type=metric_type,
-                        metric_name=named,
-                        metric_value=_rounded(metric.scale * figure.value),
-                    )
-                    found.append(entry)
-        return found
+        """Entries of the Hub's model index: the figures of a metric that the Hub has."""
+        names, unit = _FIGURES[self.kind]
+        return [
+            EvalResult(
+                task_type="text-generation",  # which the Hub has
+                task_name=_TASK_NAME[self.kind],
+                dataset_type=dataset,
+                dataset_name=self.data,
+                dataset_split=self.parts["split"],
+                dataset_args={"signature": self.signature},
+                metric_type=_METRIC[self.kind],
+                metric_name=shown,
+                metric_value=_rounded(unit * value),
+            )
+            for shown, name in names.items()
+            if (value := self.result[name]) is not None
+        ]
 
     def section(self) -> str:
         """The figures that have intervals, of all and of sets of services, and what they mean."""
@@ -142,12 +134,14 @@ class Card:
 
         ``dataset`` is the dataset repository on the Hub that ``sgdx push`` has made.
         """
+        if not folder.is_dir():
+            raise SgdxError(f"{folder}: no such folder, expected one of 'sgdx train'")
         try:
             validate_repo_id(dataset)
         except HFValidationError as error:
             raise SgdxError(f"--benchmark {dataset}: {str(error).splitlines()[0]}") from None
         self.folder, self.dataset = folder, dataset
-        self.run = read_json(folder / "run.json")
+        self.run = read_json(folder, "run.json") or {}
         if "record" not in self.run:
             raise SgdxError(f"{folder / 'run.json'}: found no training, expected one")
         self.settings: dict[str, Any] = self.run["record"]["settings"]
@@ -155,11 +149,12 @@ class Card:
         # The code of an own tracker is not imported by what a folder says.
         self.tracker = str(self.settings["tracker"])
         self.is_own = ":" in self.tracker
-        self.config = read_json(path) if (path := folder / "config.json").exists() else {}
+        self.config = read_json(folder, "config.json") or {}
         self.seen: dict[str, Any] = self.config.get("sgdx", {})
         path = folder / "scores.json"
         self.scores = _Scores(path) if path.exists() else None
-        self.is_oracle = self.run["oracle"] or bool(self.scores and self.scores.is_oracle)
+        of_scores = self.scores.parts.get("oracle") if self.scores else None
+        self.is_oracle = self.run["oracle"] or of_scores == "yes"
         self.tasks = ("",) if self.is_own else structs_of(self.tracker).Settings.TASKS
 
     @cached_property
@@ -246,7 +241,7 @@ class Card:
             language="en",
             library_name="transformers" if is_one_model else None,
             license=self._licence,
-            metrics=[_METRIC[self.rows][0]],
+            metrics=[_METRIC[self.rows]],
             tags=[*tags, self.settings["tracker"], *(["oracle"] if self.run["oracle"] else [])],
             eval_results=results or None,
         )

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +21,7 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import locked
 from sgdx_eval.data_options import DataOptions
 
-from .run_folder import in_words, without_folders
+from .run_folder import in_words, recorded_name, recorded_settings, without_folders
 from .settings import Precision, PredictionOptions
 
 if TYPE_CHECKING:
@@ -44,11 +44,6 @@ class SystemOptions:
     tracker: Annotated[str | None, Parameter(metavar="NAME")] = None
     """Use this tracker, which is not trained, instead of --model: lexical, or MODULE:CLASS for your
     own class. Together with --model: name the tracker of a model that does not state it."""
-
-    precision: Precision | None = None
-    """Set the number format of a trained tracker's arithmetic. auto means bf16 if the device
-    supports it natively, else fp32. Default: the format that the model was trained in, or fp32 if
-    the device does not support that natively."""
 
     keep: bool = False
     """Keep the predictions of your own class that are in --output already, and go on with a run
@@ -97,8 +92,6 @@ class Request:
     options: PredictionOptions
     data: RequestedData
     configs: Sequence[str]  # schema variants to predict, without repetition
-    # None for what the model was trained in. A system that is not trained has none.
-    precision: Precision | None = None
     keep: bool = True  # whether what is there already is kept
 
 
@@ -106,7 +99,6 @@ def make_request(
     system: SystemOptions, data: DataOptions, given: Mapping[str, str], quiet: bool
 ) -> Request:
     """Check all that a command line asks for, and import the system last, which may need torch."""
-    from .model_files import recorded_name
     from .system import SYSTEMS, get_system, read_options
 
     if not (system.model or system.tracker):
@@ -127,59 +119,12 @@ def make_request(
         raise SgdxError(
             f"--model {system.model}: {name} is not trained and reads no model, expected either"
         )
-    if system.precision is not None and not is_trained:
-        raise SgdxError(
-            f"--precision {system.precision}: {name} is not trained and has no precision to choose"
-        )
     keep = system.keep or named in SYSTEMS
-    model = system.model or name
-    return Request(system_class, model, options, requested, configs, system.precision, keep)
+    return Request(system_class, system.model or name, options, requested, configs, keep)
 
 
 def write_predictions(request: Request, output: Path) -> bool:
     """Write ``VARIANT.jsonl`` for each variant; returns whether this is the first process."""
-    if request.system_class.Settings is None:
-        system = request.system_class()
-        with locked(output):
-            if hasattr(system, "fit"):
-                from .data.rows import counted_rows
-
-                system.fit(counted_rows(request.data.source, system))
-            _predict(request, system, output)
-        return True
-    from .model_files import recorded_settings
-    from .precision import autocast, has_bf16, resolved
-    from .processes import make_accelerator, quiet_transformers, spare_threads
-    from .xla import move
-
-    quiet_transformers()
-    recipe = recorded_settings(request.model)
-    spare_threads(recipe.get("model"))
-    accelerator = make_accelerator()
-    first: bool = accelerator.is_main_process
-    with locked(output) if first else nullcontext():
-        accelerator.wait_for_everyone()  # until the first has locked the folder
-        precision = request.precision or recipe.get("precision", "auto")
-        if not (request.precision or has_bf16(accelerator.device)):
-            precision = "fp32"  # emulated, bf16 takes thirty times as long
-        precision = resolved(precision, accelerator.device)
-        trained: Any = request.system_class
-        options = msgspec.structs.asdict(request.options)
-        system = move(trained.from_pretrained(request.model, **options), accelerator.device)
-        with autocast(precision, accelerator.device):
-            _predict(request, system, output, accelerator, precision)
-        accelerator.wait_for_everyone()
-    return first
-
-
-def _predict(
-    request: Request,
-    system: System,
-    output: Path,
-    accelerator: Accelerator | None = None,
-    precision: Precision | None = None,
-) -> None:
-    """Predict what is missing; the first process writes it."""
     from datasets import concatenate_datasets
 
     from sgdx_eval.predictions import finished_names, versions, write_predictions
@@ -187,35 +132,69 @@ def _predict(
     from .data.rows import ROWS_OF
     from .predicting import predict
 
-    headers = _headers(request, system, precision)
-    finished = finished_names(output, headers) if request.keep else []
-    missing = {config: headers[config] for config in request.configs if config not in finished}
-    if not missing:
-        return
-    rows = [request.data.rows(config, ROWS_OF[system.ROWS]) for config in missing]
-    # Partial results are of these headers and options.
-    made_of = msgspec.json.encode((missing, request.options), order="deterministic")
-    chunks = output / "chunks" / hashlib.sha256(made_of).hexdigest()[:16]
-    if not request.keep:
-        shutil.rmtree(chunks, ignore_errors=True)
-    trained = accelerator is not None  # others are fast, so no partial results are kept
-    predicted = predict(
-        system, concatenate_datasets(rows), chunks if trained else None, accelerator
-    )
-    if not is_first():
-        return
-    made_with = versions() if trained else {}
-    for config, header in missing.items():
-        whole = msgspec.structs.replace(header, counts=predicted.counts, versions=made_with)
-        of_variant = [row for row in predicted.rows if row["variant"] == config]
-        write_predictions(output / f"{config}.jsonl", whole, of_variant)
-    for partial in (output / "chunks").glob("*"):  # of earlier headers and options too
-        if re.fullmatch("[0-9a-f]{16}", partial.name):
-            shutil.rmtree(partial, ignore_errors=True)
-    with suppress(OSError):  # where there is more, which is not ours
-        (output / "chunks").rmdir()
-    if predicted.counts:
-        print(f"predicted {in_words(predicted.counts)}")
+    with ExitStack() as kept:
+        system, accelerator, precision = _begin(request, output, kept)
+        headers = _headers(request, system, precision)
+        finished = finished_names(output, headers) if request.keep else []
+        missing = {config: headers[config] for config in request.configs if config not in finished}
+        # Partial results are of these headers and options.
+        made_of = msgspec.json.encode((missing, request.options), order="deterministic")
+        chunks = output / "chunks" / hashlib.sha256(made_of).hexdigest()[:16]
+        if not request.keep:
+            shutil.rmtree(chunks, ignore_errors=True)
+        if missing:
+            rows = [request.data.rows(config, ROWS_OF[system.ROWS]) for config in missing]
+            # Systems that are not trained are fast, so no partial results of theirs are kept.
+            folder = chunks if accelerator else None
+            predicted = predict(system, concatenate_datasets(rows), folder, accelerator)
+        for config, header in missing.items() if is_first() else ():
+            made_with = versions() if accelerator else {}
+            whole = msgspec.structs.replace(header, counts=predicted.counts, versions=made_with)
+            of_variant = [row for row in predicted.rows if row["variant"] == config]
+            write_predictions(output / f"{config}.jsonl", whole, of_variant)
+        if missing and is_first():
+            for partial in (output / "chunks").glob("*"):  # of earlier headers and options too
+                if re.fullmatch("[0-9a-f]{16}", partial.name):
+                    shutil.rmtree(partial, ignore_errors=True)
+            with suppress(OSError):  # where there is more, which is not ours
+                (output / "chunks").rmdir()
+            if predicted.counts:
+                print(f"predicted {in_words(predicted.counts)}")
+        if accelerator is not None:
+            accelerator.wait_for_everyone()
+    return is_first()
+
+
+def _begin(
+    request: Request, output: Path, kept: ExitStack
+) -> tuple[System, Accelerator | None, Precision | None]:
+    """The system, ready to predict; ``kept`` keeps the folder for this run, and its precision."""
+    if request.system_class.Settings is None:
+        system = request.system_class()
+        kept.enter_context(locked(output))
+        if hasattr(system, "fit"):
+            from .data.rows import counted_rows
+
+            system.fit(counted_rows(request.data.source, system))
+        return system, None, None
+    from .precision import autocast, has_bf16, resolved
+    from .processes import make_accelerator
+    from .xla import move
+
+    recipe = recorded_settings(request.model)
+    accelerator = make_accelerator(recipe.get("model"))
+    if accelerator.is_main_process:
+        kept.enter_context(locked(output))
+    accelerator.wait_for_everyone()  # until the first has locked the folder
+    # That of the training; emulated, bf16 takes thirty times as long.
+    is_fast = has_bf16(accelerator.device)
+    trained_in: Precision = recipe.get("precision", "auto") if is_fast else "fp32"
+    precision = resolved(trained_in, accelerator.device)
+    trained: Any = request.system_class
+    options = msgspec.structs.asdict(request.options)
+    tracker = move(trained.from_pretrained(request.model, **options), accelerator.device)
+    kept.enter_context(autocast(precision, accelerator.device))
+    return tracker, accelerator, precision
 
 
 def _headers(request: Request, system: System, precision: Precision | None) -> dict[str, Header]:
@@ -261,7 +240,6 @@ def print_tracker_options(words: Sequence[str]) -> None:
     }
     model, tracker = named.get("--model"), named.get("--tracker")
     if tracker or model:
-        from .model_files import recorded_name
         from .system import option_help
 
         print(option_help(tracker or recorded_name(str(model))))

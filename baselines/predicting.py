@@ -43,8 +43,11 @@ class Predictions(NamedTuple):
 class Shown:
     """How far a run is: a bar on a terminal, elsewhere the lines that it is given."""
 
-    def __init__(self, is_first: bool, what: str, unit: str, end: int, begin: int = 0) -> None:
-        self.is_first, self.unit = is_first, unit
+    def __init__(
+        self, is_first: bool, what: str, unit: str, end: int, begin: int = 0, often: bool = False
+    ) -> None:
+        """Begin; ``often`` prints a line now and then, too."""
+        self.is_first, self.unit, self.often, self.lines = is_first, unit, often, 0
         self.begin, self.done, self.end = begin, begin, end
         self.since = time.perf_counter()
         # In the first process alone; None: on a terminal alone.
@@ -57,6 +60,10 @@ class Shown:
         """Move on."""
         self.done += steps
         self.bar.update(steps)
+        is_due = time.perf_counter() - self.since > DELAY + _SECONDS * self.lines
+        if self.often and steps and is_due:
+            self.lines += 1
+            self.line(f"{self.done} of {self.end} {self.unit}, {self.left} left")
 
     @property
     def left(self) -> str:
@@ -71,19 +78,6 @@ class Shown:
         """Print a line where no bar is shown: when the output is not a terminal."""
         if self.is_first and not sys.stderr.isatty():
             print(text, flush=True)
-
-
-class _Predicting(Shown):
-    """Prints a line now and then, too."""
-
-    lines = 0
-
-    def update(self, steps: int) -> None:
-        """Move on, and show it."""
-        super().update(steps)
-        if steps and time.perf_counter() - self.since > DELAY + _SECONDS * self.lines:
-            self.lines += 1
-            self.line(f"{self.done} of {self.end} {self.unit}, {self.left} left")
 
 
 def predict(
@@ -120,7 +114,7 @@ def predict(
     own = range(place, len(chunks), places)
     missing = [number for number in own if not files[number].exists()]
     total = sum(len(chunks[number]) for number in missing)
-    shown = _Predicting(place == 0, "Predicting", system.ROWS, total)
+    shown = Shown(place == 0, "Predicting", system.ROWS, total, often=True)
     if len(missing) < len(own):
         shown.line(f"going on at chunk {len(own) - len(missing)} of {len(own)}")
     end = 0

@@ -7,8 +7,7 @@ import os
 import platform
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,8 +33,15 @@ _HARMLESS = {
 }
 
 
-def make_accelerator(**options: Any) -> Accelerator:
-    """Create an ``Accelerator`` that joins all launched processes, also on CPUs."""
+def make_accelerator(model: str | None = None, **options: Any) -> Accelerator:
+    """Create an ``Accelerator`` that joins all launched processes, also on CPUs.
+
+    A ``tiny`` model is computed on one CPU thread, unless ``OMP_NUM_THREADS`` says otherwise.
+    """
+    quiet_transformers()
+    # Its operations are so short that two threads took nine times as long on a busy machine.
+    if model == TINY and "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(1)
     # Its mixed precision is off: ``precision`` decides. On GPUs, matrix products of float32 use
     # TensorFloat-32, whose results differ from exact ones by about 0.1 %.
     launched = _launched()
@@ -77,20 +83,6 @@ def _launched() -> int:
     return numbers["WORLD_SIZE"]
 
 
-@contextmanager
-def denormals_are_zero() -> Iterator[None]:
-    """While the context is open, numbers below the smallest normal one count as zero.
-
-    AdamW's moments of a word that is not read any more fall below it and stay there; with such
-    numbers its step takes ten times as long.
-    """
-    torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(False)
-
-
 def launch_settings() -> dict[str, str]:
     """What the launcher has set, for the record; what would change the recipe is refused."""
     found = {n: v for n, v in os.environ.items() if n.startswith(("ACCELERATE_", "FSDP_"))}
@@ -100,22 +92,10 @@ def launch_settings() -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def is_sharded(accelerator: Accelerator) -> bool:
-    """Whether the processes share the weights of the models that they train."""
-    return bool(accelerator.distributed_type == DistributedType.FSDP)
-
-
 def over_processes(accelerator: Accelerator, tensor: torch.Tensor, how: str) -> torch.Tensor:
     """The ``sum`` or the ``mean`` of a tensor over all processes, which call it together."""
     # For one process Accelerate would end XLA's program here and have another one copy the tensor.
     return accelerator.reduce(tensor, how) if accelerator.num_processes > 1 else tensor
-
-
-def spare_threads(model: str | None) -> None:
-    """Compute a tiny model on one CPU thread, unless ``OMP_NUM_THREADS`` says otherwise."""
-    # Its operations are so short that two threads took nine times as long on a busy machine.
-    if model == TINY and "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(1)
 
 
 def quiet_transformers() -> None:

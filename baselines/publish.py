@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.options import UploadOptions
-
-if TYPE_CHECKING:
-    from .model_card import Card
 
 # The files of a run folder that are published: the model, its code, record and scores.
 _PUBLISHED = (
@@ -97,7 +93,9 @@ def publish(
 
 def write_card(run: Path, benchmark: str | None = None) -> Path:
     """Write the model card of a run into its folder, with an example that uses the folder."""
-    _card(run, benchmark or "YOU/sgdx").write(run, str(run))
+    from .model_card import Card
+
+    Card(run, benchmark or "YOU/sgdx").write(run, str(run))
     return run / "README.md"
 
 
@@ -107,9 +105,10 @@ def publish_model(
     """Push a trained model with its card and scores, or write what would be pushed."""
     from sgdx_dataset.push import Place, publish
 
-    card = _card(run, benchmark or f"{repository.split('/')[0]}/sgdx")
-    tasks = card.tasks
-    lacking = [name for name in tasks if not any((run / name).glob("*.safetensors"))]
+    from .model_card import Card
+
+    card = Card(run, benchmark or f"{repository.split('/')[0]}/sgdx")
+    lacking = [name for name in card.tasks if not any((run / name).glob("*.safetensors"))]
     if lacking:
         parts = ", ".join(filter(None, lacking)) or "the model"
         raise SgdxError(
@@ -117,9 +116,11 @@ def publish_model(
         )
 
     def make(folder: Path) -> None:
-        for name in published(run, tasks):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(run / name, folder / name)
+        for place in dict.fromkeys([run, *(run / task for task in card.tasks)]):
+            for file in (file for kind in _PUBLISHED for file in place.glob(kind)):
+                copy = folder / file.relative_to(run)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
         if "auto_map" in card.config and not (folder / "modeling.py").exists():
             # The model of a clone comes without the code that transformers alone needs.
             code = Path(__file__).parent / card.tracker / "modeling.py"
@@ -128,13 +129,6 @@ def publish_model(
         card.write_eval_results(folder, repository)
 
     return publish(make, Place(repository, "model", "model", options), "Add model")
-
-
-def published(output: Path, tasks: Sequence[str] = ("",)) -> list[str]:
-    """Names of a run's files that are published as they are, relative to the run folder."""
-    folders = dict.fromkeys([output, *(output / task for task in tasks)])
-    files = {file for folder in folders for kind in _PUBLISHED for file in folder.glob(kind)}
-    return sorted(file.relative_to(output).as_posix() for file in files if file.is_file())
 
 
 def publish_report(folder: Path, repository: str, options: UploadOptions = HERE) -> str | Path:
@@ -157,12 +151,3 @@ def publish_report(folder: Path, repository: str, options: UploadOptions = HERE)
 
     place = Place(repository, "space", "report", options, sdk="static")
     return publish(make, place, "Report")
-
-
-def _card(run: Path, benchmark: str) -> Card:
-    """The card of a run."""
-    if not run.is_dir():
-        raise SgdxError(f"{run}: no such folder, expected one of 'sgdx train'")
-    from .model_card import Card
-
-    return Card(run, benchmark)

@@ -1,10 +1,13 @@
-"""The files of a run folder: ``run.json`` says how a model was made, ``log.jsonl`` how it went."""
+"""The files of a run folder, and of a model on the Hub.
+
+``run.json`` says how a model was made, ``log.jsonl`` how it went, ``config.json`` what it is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -13,15 +16,90 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_file, write_bytes
 from sgdx_dataset.io.json import decode_json
 
+from .settings import Provenance
+
+Row = dict[str, Any]
+AnyProvenance = TypeVar("AnyProvenance", bound=Provenance)
+
 # The folder of a run's new model while its files replace those of the one before.
 READY = ".model.ready"
 # The leaf of a record that may grow when a run is resumed, and those that determine nothing.
 _STEPS, _FREE = "settings.steps", ("settings.expected", "settings.encoded")
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON file of a run folder."""
-    return decode_json(read_file(path), dict[str, Any], str(path), "a file of a run")
+def read_json(model: str | Path, name: str, revision: str | None = None) -> Row | None:
+    """The content of a JSON file of a run or a model; None if it has no such file."""
+    path = model_file(str(model), name, revision)
+    if path is None:
+        return None
+    return decode_json(read_file(path), Row, str(path), "a record or configuration")
+
+
+def model_file(model: str, name: str, revision: str | None = None) -> Path | None:
+    """The local path of a file of a model, downloaded if need be; None if it has no such file."""
+    folder = Path(model)
+    if folder.is_dir():
+        if (folder / READY).exists():
+            raise SgdxError(
+                f"{model}: found parts of two models, because its training was stopped while it "
+                "replaced one by the next, expected one; continue with sgdx train --resume"
+            )
+        return folder / name if (folder / name).is_file() else None
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+    from sgdx_dataset.push import check_hub
+
+    check_hub()
+    try:
+        validate_repo_id(model)  # a path that is not there is no question for the Hub
+        return Path(hf_hub_download(model, name, revision=revision))
+    except (OSError, ValueError) as error:  # as all errors of the Hub are
+        # The Hub was reached and has the repository, which lacks the file.
+        if isinstance(error, EntryNotFoundError) and not isinstance(error, LocalEntryNotFoundError):
+            return None
+        reason = str(error).strip().split("\n")[0]
+        raise SgdxError(
+            f"{model}: no such folder or repository: {Path.cwd()} has no folder of this name, and "
+            f"from the Hub: {reason}"
+        ) from None
+
+
+def recorded_name(model: str) -> str:
+    """The name of the system that a run folder or a repository on the Hub belongs to."""
+    for file, keys in (("run.json", ("record", "seen")), ("config.json", ("sgdx",))):
+        found: Any = read_json(model, file)
+        for key in (*keys, "tracker"):
+            found = found.get(key) if isinstance(found, dict) else None
+        if found and ":" in str(found):  # a model must not choose which code is imported
+            raise SgdxError(f"{model}: is of the tracker {found}; name it with --tracker {found}")
+        if found:
+            return str(found)
+    raise SgdxError(
+        f"{model}: found no tracker's name in run.json or config.json, expected a model of "
+        "sgdx train; for another give --tracker"
+    )
+
+
+def recorded_settings(model: str) -> Row:
+    """The recipe that a model was trained with, from its ``run.json``; empty if it has none."""
+    run = read_json(model, "run.json") or {}
+    settings: Row = run.get("record", {}).get("settings", {})
+    return settings
+
+
+def read_provenance(
+    model: str, kind: type[AnyProvenance], revision: str | None = None
+) -> AnyProvenance:
+    """What a model of this project was trained on, from its ``config.json``."""
+    config = read_json(model, "config.json", revision)
+    if config is None:
+        raise SgdxError(f"{model}: found no config.json, expected a model of sgdx train")
+    try:
+        return msgspec.convert(config.get("sgdx"), kind)
+    except msgspec.ValidationError as error:
+        raise SgdxError(f"{model}: config.json: sgdx: {error}") from None
 
 
 def without_folders(name: str) -> str:
@@ -32,12 +110,11 @@ def without_folders(name: str) -> str:
 def public_settings(settings: Any) -> Any:
     """The settings of a recipe as files that may be published have them: without folders."""
     augment, also = settings.augment, settings.also
+    changed: Row = {"model": without_folders(settings.model)}
     if augment is not None:
-        augment = replace(augment, schemas=without_folders(augment.schemas))
+        changed["augment"] = replace(augment, schemas=without_folders(augment.schemas))
     if also is not None:
-        also = replace(also, source=without_folders(also.source))
-    changed: dict[str, Any] = {"model": without_folders(settings.model)}
-    changed |= {"augment": augment, "also": also}
+        changed["also"] = replace(also, source=without_folders(also.source))
     if encoded := getattr(settings, "encoded", None):
         changed["encoded"] = without_folders(encoded)
     if starts := getattr(settings, "average", ()):
@@ -45,15 +122,15 @@ def public_settings(settings: Any) -> Any:
     return replace(settings, **changed)
 
 
-def check_output(output: Path, record: dict[str, Any], resume: bool) -> list[int]:
+def check_output(output: Path, record: Row, resume: bool) -> list[int]:
     """Check that a folder is free for a new run, or holds the run that is to be resumed."""
     # A resumed run may have more steps than it was begun with: it then trains longer, and its
     # record keeps the numbers of steps that it had before, which are returned.
-    path = output / "run.json"
     if not resume:
         check_free(output)
         return []
-    recorded = read_json(path).get("record") if path.exists() else None
+    path = output / "run.json"
+    recorded = decode_json(read_file(path), Row, str(path), "a record").get("record")
     if recorded is None:  # an evaluation leaves a file without a record
         raise SgdxError(f"{path}: found no training, expected one to resume")
     extended: list[int] = recorded.pop("extended", [])
@@ -81,7 +158,7 @@ def check_free(output: Path) -> None:
         )
 
 
-def _flat(value: Any, name: str = "") -> dict[str, Any]:
+def _flat(value: Any, name: str = "") -> Row:
     """The leaves of nested objects by their path, as in ``settings.augment.seed``."""
     if not isinstance(value, dict):
         return {name: value}
@@ -92,18 +169,18 @@ def _flat(value: Any, name: str = "") -> dict[str, Any]:
     }
 
 
-def append_log(output: Path, line: dict[str, Any]) -> None:
+def append_log(output: Path, line: Row) -> None:
     """Append a line to the ``log.jsonl`` in a folder."""
     with (output / "log.jsonl").open("ab") as file:
         file.write(msgspec.json.encode(line) + b"\n")
 
 
-def read_log(output: Path) -> list[dict[str, Any]]:
+def read_log(output: Path) -> list[Row]:
     """The lines of the ``log.jsonl`` in a folder, in order."""
     path = output / "log.jsonl"
     what = "a line of a training's log"  # a run that was killed may have written a part of its last
     return [
-        decode_json(line, dict[str, Any], f"{path}:{number}", what)
+        decode_json(line, Row, f"{path}:{number}", what)
         for number, line in enumerate(read_file(path).splitlines(), 1)
     ]
 

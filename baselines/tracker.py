@@ -24,23 +24,20 @@ from sgdx_dataset import SgdxError
 from .batching import Ints, by_length, epoch, share
 from .checkpoint import (
     check_digest,
-    check_packed,
     load_errors_as_sgdx,
     load_strict,
     weights_digest,
 )
 from .data.rows import whole_dialogues
 from .encoders import corpus_texts, load_tokenizer, tiny_encoder
-from .model_files import read_json, read_provenance
 from .onepass.modeling import fuse_attention
-from .provenance import Provenance
-from .settings import BatchOptions, EpochSettings, TrainingSettings
+from .run_folder import read_json, read_provenance
+from .settings import BatchOptions, EpochSettings, Provenance
 from .system import Row, System
 
 Tensors = dict[str, torch.Tensor]
 Predict = Callable[[], Sequence[Row]]
 _Result = TypeVar("_Result")
-AnySettings = TypeVar("AnySettings", bound=TrainingSettings)
 
 
 class Examples:
@@ -138,6 +135,11 @@ class Tracker(System, PreTrainedModel):
         """
         return Evaluation(joint_goal_accuracy(dev, predict()))
 
+    def in_words(self, score: float) -> str:
+        """A score on dev, as in ``dev joint goal accuracy 61.35 %``."""
+        unit = "" if "bleu" in self.MEASURE else " %"
+        return f"{self.MEASURE.replace('_', ' ')} {100 * score:.2f}{unit}"
+
     def describe(self) -> Row:
         """The digest of the weights and the provenance, for the header of a prediction file."""
         return {"weights": weights_digest(self), **msgspec.to_builtins(self.seen)}
@@ -159,7 +161,6 @@ class Tracker(System, PreTrainedModel):
             raise SgdxError(f"{name}: is a {found} model, expected one of {expected}")
         seen = read_provenance(name, cls.Seen)
         with load_errors_as_sgdx(name, "model"):
-            check_packed(name)
             model: Any = load_strict(super().from_pretrained, name)
         check_digest(name, model)
         fuse_attention(model)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 from cyclopts import Parameter
 from cyclopts.validators import Number
+from msgspec import to_builtins
+from msgspec.structs import asdict, replace
 
 from sgdx_dataset.io.console import is_first
 from sgdx_dataset.io.errors import SgdxError
@@ -29,100 +30,89 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
     from datasets import Dataset
 
-ANY = Source()
-Record = dict[str, Any]
+    from .data.rows import TrainingRows
 
 
-def train(
-    data: Source = ANY,
-    *,
-    recipe: Annotated[str, Parameter(metavar="RECIPE")],
-    set: Annotated[Sequence[str], EACH, Parameter(metavar="KEY=VALUE")] = (),
-    output: Path | None = None,
-    seed: Annotated[int | None, Parameter(validator=Number(gte=0, lt=2**32))] = None,
-    resume: bool = False,
-    task: Sequence[str] = (),
-    augment: Annotated[str | None, Parameter(metavar="SCHEMAS")] = None,
-    oracle: bool = False,
-    push_to_hub: Annotated[str | None, Parameter(metavar="REPO")] = None,
-) -> None:
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(Source):
+    """What is trained, on what, and where it lies."""
+
+    recipe: Annotated[str, Parameter(metavar="RECIPE")]
+    """Train with this recipe: a YAML file, or TRACKER/NAME for a recipe of this package, as in
+    onepass/smoke."""
+
+    set: Annotated[Sequence[str], EACH, Parameter(metavar="KEY=VALUE")] = ()
+    """Change a setting of the recipe, as in learning_rate=1e-4 or augment.ratio=0.5. The option may
+    be given several times. docs/settings.md lists the settings."""
+
+    output: Path | None = None
+    """Write the model into this folder. Default: outputs/TRACKER-RECIPE."""
+
+    seed: Annotated[int | None, Parameter(validator=Number(gte=0, lt=2**32))] = None
+    """Set the random seed, 0 or more. Default: the recipe's."""
+
+    resume: bool = False
+    """Continue the run in --output from its last checkpoint. If the recipe has more steps now, the
+    run becomes longer."""
+
+    augment: Annotated[str | None, Parameter(metavar="SCHEMAS")] = None
+    """Also train on reworded schemas: backtrans (back-translations), corrupt (words changed at
+    random), a folder of your own variants, or oracle (v1 to v5, with --oracle)."""
+
+    oracle: bool = False
+    """Allow training on schemas that trackers are evaluated on, as an upper bound. All files of the
+    run say so."""
+
+    push_to_hub: Annotated[str | None, Parameter(metavar="REPO")] = None
+    """At the end, push the model with the best score on dev to this repository, YOU/NAME."""
+
+
+def train(options: TrainingOptions) -> None:
     """Train a tracker or a generator from a recipe.
 
     Ctrl-C keeps a checkpoint, from which --resume goes on. To train with several processes:
     accelerate launch -m sgdx_cli train --recipe RECIPE.
-
-    Parameters
-    ----------
-    recipe
-        Train with this recipe: a YAML file, or TRACKER/NAME for a recipe of this package, as in
-        onepass/smoke.
-    set
-        Change a setting of the recipe, as in learning_rate=1e-4 or augment.ratio=0.5. The option
-        may be given several times. docs/settings.md lists the settings.
-    output
-        Write the model into this folder. Default: outputs/TRACKER-RECIPE.
-    seed
-        Set the random seed, 0 or more. Default: the recipe's.
-    resume
-        Continue the run in --output from its last checkpoint. If the recipe has more steps now, the
-        run becomes longer.
-    task
-        For a tracker of several models, such as sgp_dst: train only these. Default: all.
-    augment
-        Also train on reworded schemas: backtrans (back-translations), corrupt (words changed at
-        random), a folder of your own variants, or oracle (v1 to v5, with --oracle).
-    oracle
-        Allow training on schemas that trackers are evaluated on, as an upper bound. All files of
-        the run say so.
-    push_to_hub
-        At the end, push the model with the best score on dev to this repository, YOU/NAME.
     """
-    path = find_recipe(recipe)
-    settings = read_recipe(path, set)
-    if seed is not None:
-        settings = msgspec.structs.replace(settings, seed=seed)
-    if augment is not None:
-        schemas = msgspec.structs.replace(settings.augment or Augment(schemas=""), schemas=augment)
-        settings = msgspec.structs.replace(settings, augment=schemas)
-    tasks = list(dict.fromkeys(task or settings.TASKS))
-    output = output or Path("outputs") / f"{settings.tracker.split(':')[-1]}-{path.stem}"
-    _check(settings, tasks, output, resume, push_to_hub)
-    source = data.named()
-    if is_first():  # before torch is imported, which takes a while
-        print(f"training {settings.tracker} on {source}", flush=True)
-    run = _prepare(settings, source, oracle or augment == "oracle", output, resume)
-    from .processes import denormals_are_zero
-    from .publish import publish_model, write_card
+    path = find_recipe(options.recipe)
+    settings = read_recipe(path, options.set)
+    if options.seed is not None:
+        settings = replace(settings, seed=options.seed)
+    if options.augment is not None:
+        schemas = replace(settings.augment or Augment(), schemas=options.augment)
+        settings = replace(settings, augment=schemas)
+    output = options.output or Path("outputs") / f"{settings.tracker.split(':')[-1]}-{path.stem}"
+    _check(options, settings, output)
+    run = _prepare(options, settings, output)
+    import torch
 
     first = run.accelerator.is_main_process
     with ExitStack() as kept:
-        for name in tasks if first else ():
+        for name in settings.TASKS if first else ():
             kept.enter_context(locked(output / name))
-        kept.enter_context(denormals_are_zero())
-        _prepare_output(run, tasks)
-        for name in tasks:
+        # AdamW's moments of a word that is not read any more fall below the smallest normal number,
+        # with which its step takes ten times as long.
+        torch.set_flush_denormal(True)
+        kept.callback(torch.set_flush_denormal, False)
+        _prepare_output(run)
+        for name in settings.TASKS:
             _train_task(run, name)
-        is_whole = all(any((output / name).glob("*.safetensors")) for name in settings.TASKS)
-        if is_whole and len(settings.TASKS) > 1:
+        if len(settings.TASKS) > 1:
             _evaluate_joined(run)
-        if is_whole and first:
+        if first:
+            from .publish import publish_model, write_card
+
             card = write_card(output)
-            print(publish_model(output, push_to_hub) if push_to_hub else card)
+            print(publish_model(output, options.push_to_hub) if options.push_to_hub else card)
         run.accelerator.wait_for_everyone()
         run.accelerator.end_training()
 
 
-def _check(
-    settings: Any, tasks: Sequence[str], output: Path, resume: bool, push_to_hub: str | None
-) -> None:
+def _check(options: TrainingOptions, settings: Any, output: Path) -> None:
     """Refuse what can be seen to be wrong before torch is loaded, or trained for hours."""
-    for name in tasks:
-        if name not in settings.TASKS:
-            known = ", ".join(filter(None, settings.TASKS)) or "none"
-            raise SgdxError(f"--task {name}: {settings.tracker} has no such task, expected {known}")
-        if not resume and is_first():
-            check_free(output / name)
-    if resume and not any((output / name / "run.json").exists() for name in tasks):
+    for name in settings.TASKS if is_first() and not options.resume else ():
+        check_free(output / name)
+    if options.resume and not any((output / name / "run.json").exists() for name in settings.TASKS):
         raise SgdxError(f"{output}: found no run.json, expected a run to resume")
     for name in settings.log_with:
         if importlib.util.find_spec(name) is None:
@@ -131,20 +121,10 @@ def _check(
         require("compressed_tensors", "packed")
     elif getattr(settings, "rounded", 0):
         raise SgdxError("rounded: found no bits, expected 4, 5, 6 or 8 to round to")
-    schemas = settings.augment.schemas if settings.augment else "backtrans"
-    if schemas not in ("backtrans", "oracle", "corrupt") and not Path(schemas).exists():
-        raise SgdxError(
-            f"augment: {schemas}: no such folder or file, expected one of variants, an overlay, or "
-            "backtrans, oracle or corrupt"
-        )
-    if push_to_hub:
+    if options.push_to_hub:
         from sgdx_dataset.push import Place, check_upload
 
-        trained = [name for name in settings.TASKS if any((output / name).glob("*.safetensors"))]
-        if lacking := [name for name in settings.TASKS if name not in (*tasks, *trained)]:
-            found = f"found no model of {', '.join(lacking)}"
-            raise SgdxError(f"--push-to-hub {push_to_hub}: {found}, expected all parts")
-        check_upload(Place(push_to_hub, "model", "model"))
+        check_upload(Place(options.push_to_hub, "model", "model"))
 
 
 @dataclass(frozen=True)
@@ -154,51 +134,44 @@ class Run:
     accelerator: Accelerator
     system_class: Any
     settings: Any  # the recipe, of the system's ``Settings``
-    training: Any  # the train rows with all columns, and what a model of them has seen
+    training: TrainingRows
     all_dev: Dataset
     dev: Dataset  # those that the models are chosen by
-    record: Record  # what a run that goes on must have in common with this one
+    record: dict[str, Any]  # what a run that goes on must have in common with this one
     output: Path
     resume: bool
 
 
-def _prepare(settings: Any, source: str, oracle: bool, output: Path, resume: bool) -> Run:
+def _prepare(options: TrainingOptions, settings: Any, output: Path) -> Run:
     """The run: its processes, its rows, and its record."""
-    from datasets import concatenate_datasets
-
-    from sgdx_dataset import open_release
-
+    source = options.named()
+    if is_first():  # before the tracker is imported, which takes a while
+        print(f"training {settings.tracker} on {source}", flush=True)
     from .system import get_trainable
 
     system_class = get_trainable(settings.tracker)  # which says what is not installed
+    from sgdx_dataset import open_release
+
     from .batching import share
-    from .data.rows import describe, dev_rows, training_rows
+    from .data.rows import describe, dev_rows, judging_rows, training_rows
     from .precision import resolved
-    from .processes import launch_settings, make_accelerator, quiet_transformers, spare_threads
+    from .processes import launch_settings, make_accelerator
     from .xla import check_training
 
-    quiet_transformers()
     launch = launch_settings()
-    spare_threads(settings.model)
     accelerator = make_accelerator(
+        settings.model,
         gradient_accumulation_steps=settings.accumulation,
         log_with=list(settings.log_with) or None,
         project_dir=output / "logs",
     )
     check_training(accelerator.device, settings)
-    precision = resolved(settings.precision, accelerator.device)
-    settings = msgspec.structs.replace(settings, precision=precision)
-    share(settings.batch_size, settings.accumulation, accelerator.num_processes)
+    settings = replace(settings, precision=resolved(settings.precision, accelerator.device))
+    share(settings.batch_size, settings.accumulation, accelerator.num_processes)  # or it is refused
+    oracle = options.oracle or options.augment == "oracle"
     training = training_rows(settings, source, oracle, system_class.ROWS)
     all_dev = dev_rows(source, system_class.ROWS)
-    dev = system_class.dev(all_dev, settings.evaluate_frames)
-    if settings.also is not None:  # as many rows of the second corpus
-        of_second = dev_rows(settings.also.source, system_class.ROWS)
-        second = system_class.dev(of_second, settings.evaluate_frames)
-        if not {*dev["dialogue_id"]}.isdisjoint(second["dialogue_id"]):
-            ids = [c for c in ("dialogue_id", "frame_id", "turn_id") if c in second.column_names]
-            second = second.map(lambda row: {column: f"also-{row[column]}" for column in ids})
-        dev = concatenate_datasets([dev, second])
+    dev = judging_rows(all_dev, settings, system_class)
     record = {
         "settings": public_settings(settings),
         "seen": training.provenance,
@@ -210,15 +183,16 @@ def _prepare(settings: Any, source: str, oracle: bool, output: Path, resume: boo
         "processes": accelerator.num_processes,
         **({"launch": launch} if launch else {}),
     }
+    resume = options.resume
     return Run(accelerator, system_class, settings, training, all_dev, dev, record, output, resume)
 
 
-def _prepare_output(run: Run, tasks: Sequence[str]) -> None:
+def _prepare_output(run: Run) -> None:
     """Check that the folders of all tasks can be used, then create them, and a tiny model."""
     from .checkpoint import write_folder
     from .data.rows import visible
 
-    accelerator, output = run.accelerator, run.output
+    accelerator, output, tasks = run.accelerator, run.output, run.settings.TASKS
     accelerator.wait_for_everyone()  # until the first process has found the folders free
     begun = [name for name in tasks if run.resume and (output / name / "run.json").exists()]
     checks = [check_output(output / name, run.record, name in begun) for name in tasks]
@@ -235,38 +209,27 @@ def _prepare_output(run: Run, tasks: Sequence[str]) -> None:
         if run.settings.model == TINY and not initial.exists():
             rows = visible(run.training.rows, run.system_class, gold=True)
             tiny = run.system_class.tiny(rows, run.settings)
-
-            def write(folder: Path) -> None:
-                for part in tiny:  # model and tokenizer
-                    part.save_pretrained(folder)
-
-            write_folder(initial, write)
+            write_folder(initial, lambda folder: [of.save_pretrained(folder) for of in tiny])
     accelerator.wait_for_everyone()
     # Loggers accept nothing but texts.
-    texts = {n: str(value) for n, value in msgspec.to_builtins(run.settings).items()}
+    texts = {name: str(value) for name, value in to_builtins(run.settings).items()}
     accelerator.init_trackers("sgdx", texts)
 
 
 def _train_task(run: Run, name: str) -> None:
     """Train one model; afterwards its folder holds the one with the best score on dev."""
-    from sgdx_eval.predictions import versions
-
     from . import checkpoint, loop, xla
     from .data.rows import visible
-    from .processes import hardware
 
-    accelerator, output = run.accelerator, run.output / name
-    label = f"{name}: " if name else ""
+    accelerator, output, label = run.accelerator, run.output / name, f"{name}: " if name else ""
     tracker_class = run.system_class.PARTS[name] if name else run.system_class
     if last := checkpoint.last(output) if run.resume else None:
         tracker = tracker_class.from_pretrained(last)
     elif run.settings.model == TINY:
-        initial = str(run.output / "initial")
-        tracker = tracker_class.start(msgspec.structs.replace(run.settings, model=initial))
+        tracker = tracker_class.start(replace(run.settings, model=str(run.output / "initial")))
     else:
         tracker = tracker_class.start(run.settings)
-    trained_on = msgspec.structs.asdict(run.training.provenance)
-    tracker.seen = msgspec.structs.replace(tracker.seen, **trained_on)
+    tracker.seen = replace(tracker.seen, **asdict(run.training.provenance))
     tracker.settings, tracker.data = run.settings, run.training.data
     xla.move(tracker, accelerator.device)
     examples = tracker.examples(visible(run.training.rows, run.system_class, gold=True))
@@ -279,33 +242,26 @@ def _train_task(run: Run, name: str) -> None:
         "examples_per_process": training.size,
     }
     if accelerator.is_main_process:
-        oracle, made_on = run.training.provenance.oracle, hardware(accelerator)
-        facts = {"oracle": oracle, "batch": batch, **examples.facts}
-        facts |= {"versions": versions(), "hardware": made_on}
-        write_json(output / "run.json", {"record": run.record, **facts}, renews=True)
+        facts = _write_record(run, output, run.record, batch=batch, **examples.facts)
         shares = ""
         if processes > 1 or settings.accumulation > 1:
             shares = f" ({processes} processes x {settings.accumulation} batches x {training.size})"
-        warning = "; an oracle: trained on schemas that it is evaluated on" if oracle else ""
+        warning = "an oracle: trained on schemas that it is evaluated on"
         steps = f"{settings.steps} steps of {settings.batch_size} examples{shares}"
-        print(f"{label}{steps} in {settings.precision}, {made_on}{warning}")
+        made_on = f"in {settings.precision}, {facts['hardware']}"
+        print(f"{label}{steps} {made_on}{f'; {warning}' if facts['oracle'] else ''}")
         print(f"{label}learns from {in_words(examples.facts)}", flush=True)
     progress = loop.train(training)
     accelerator.free_memory()
     if accelerator.is_main_process:
-        measure = tracker.MEASURE.replace("_", " ")
-        best = f"{100 * progress.best:.2f}{'' if 'bleu' in measure else ' %'}"
-        print(f"{label}best {measure} {best} at step {progress.best_step}")
+        print(f"{label}best {tracker.in_words(progress.best)} at step {progress.best_step}")
 
 
 def _evaluate_joined(run: Run) -> None:
     """Track dev with the models of all tasks together, and write ``run.json`` and ``log.jsonl``."""
-    from sgdx_eval.predictions import versions
-
     from .data.rows import whole_dialogues
     from .precision import autocast
     from .predicting import predict_anew
-    from .processes import hardware
     from .tracker import joint_goal_accuracy
     from .xla import move
 
@@ -315,17 +271,25 @@ def _evaluate_joined(run: Run) -> None:
     with autocast(run.settings.precision, accelerator.device):
         predicted = predict_anew(tracker, rows, output / "dev", accelerator)
     if accelerator.is_main_process:
-        score = joint_goal_accuracy(rows, predicted)
         data = run.record["data"] | {"dev": {"frames": len(rows)}}
-        facts = {"versions": versions(), "hardware": hardware(accelerator)}
-        facts = {"oracle": tracker.describe()["oracle"], **facts}
-        write_json(
-            output / "run.json", {"record": run.record | {"data": data}, **facts}, renews=True
-        )
+        _write_record(run, output, run.record | {"data": data}, tracker.describe()["oracle"])
         (output / "log.jsonl").unlink(missing_ok=True)
         steps = sum(max(line["step"] for line in read_log(output / task)) for task in tasks)
+        score = joint_goal_accuracy(rows, predicted)
         append_log(output, {"step": steps, "dev_joint_goal_accuracy": score})
         # AutoModel looks for code at the top of a repository, even for a model in a subfolder.
         for code in (output / tasks[0]).glob("*.py"):
             shutil.copy(code, output)
         print(f"all models together: dev joint goal accuracy {score:.4f}")
+
+
+def _write_record(run: Run, folder: Path, record: Any, oracle: bool = False, **facts: Any) -> Any:
+    """Write ``run.json``: the record of a run, and the facts of this start of it."""
+    from sgdx_eval.predictions import versions
+
+    from .processes import hardware
+
+    facts = {"oracle": oracle or run.training.provenance.oracle, **facts}
+    facts |= {"versions": versions(), "hardware": hardware(run.accelerator)}
+    write_json(folder / "run.json", {"record": record, **facts}, renews=True)
+    return facts

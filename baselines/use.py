@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from datasets import Dataset, Features
@@ -15,8 +15,8 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.columns import FRAME_COLUMNS, TURN_COLUMNS
 from sgdx_dataset.tracker_inputs import IDENTITY
 
-from .model_files import recorded_name
 from .predicting import predict
+from .run_folder import recorded_name
 from .system import System, get_system
 
 # The tracker that comes with a checkout of the repository; it is in no installed package.
@@ -24,9 +24,6 @@ SHIPPED_MODEL = Path(__file__).parents[1] / "models" / "onepass"
 
 Row = dict[str, Any]
 Acts = Sequence[Sequence[Mapping[str, Any]]]  # of each of the system's turns, its dialogue acts
-_COLUMNS = (*IDENTITY, "history", "utterance", "schema")
-
-
 Services = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
@@ -55,10 +52,9 @@ def load_tracker(model: str | Path, tracker: str | None = None, **options: Any) 
     system_class: Any = get_system(name)
     if system_class.Settings is None:
         return system_class()  # type: ignore[no-any-return]
-    from .processes import make_accelerator, quiet_transformers
+    from .processes import make_accelerator
     from .xla import move
 
-    quiet_transformers()
     device = make_accelerator().device
     return move(system_class.from_pretrained(model, **options), device)  # type: ignore[no-any-return]
 
@@ -109,37 +105,30 @@ def track_dialogues(tracker: System, dialogues: Sequence[Dialogue]) -> list[list
         of_dialogue = _rows(dialogue, f"dialogue_{index}")
         own = {row["service"]: row["schema"] for row in of_dialogue}
         # A service is read once under each variant, so another schema of its name is another one.
-        number = 0
-        while number < len(variants) and (variants[number] | own) != (own | variants[number]):
-            number += 1
-        if number == len(variants):
+        fitting = (i for i, of in enumerate(variants) if (of | own) == (own | of))
+        if (number := next(fitting, len(variants))) == len(variants):
             variants.append({})
         variants[number] |= own
         name = f"schema {number}" if number else "original"
         rows.append([row | {"variant": name} for row in of_dialogue])
     types = Features.from_arrow_schema(FRAME_COLUMNS)
-    features = Features({name: types[name] for name in _COLUMNS})
+    names = (*IDENTITY, "history", "utterance", "schema")
+    features = Features({name: types[name] for name in names})
     frames = Dataset.from_list(list(chain.from_iterable(rows)), features)
-    predictions = iter(predict(tracker, frames).rows)
-    tracked = []
+    predictions, tracked = iter(predict(tracker, frames).rows), []
     for dialogue, of_dialogue in zip(dialogues, rows):
-        states = [(row["turn"], row["service"], _state(next(predictions))) for row in of_dialogue]
-        if isinstance(dialogue.service, Mapping):
-            tracked.append([state for *_, state in states])
-        else:
-            turns: dict[int, Row] = {}
-            for turn, service, state in states:
-                turns.setdefault(turn, {})[service] = state
-            tracked.append(list(turns.values()))
+        turns: dict[int, Row] = {}  # of each of the user's turns, the states of the services
+        for row in of_dialogue:
+            said = next(predictions)
+            turns.setdefault(row["turn"], {})[row["service"]] = {
+                "active_intent": said["active_intent"],
+                "requested_slots": said["requested_slots"],
+                "slot_values": {entry["slot"]: entry["values"] for entry in said["slot_values"]},
+            }
+        is_one = isinstance(dialogue.service, Mapping)
+        states = list(turns.values())
+        tracked.append([next(iter(of.values())) for of in states] if is_one else states)
     return tracked
-
-
-def _state(prediction: Row) -> Row:
-    return {
-        "active_intent": prediction["active_intent"],
-        "requested_slots": prediction["requested_slots"],
-        "slot_values": {entry["slot"]: entry["values"] for entry in prediction["slot_values"]},
-    }
 
 
 def say(
@@ -162,13 +151,13 @@ def say(
             or intent as an action or ``intent`` names.
     """
     _check_system(generator, "turns", "generator")
-    schema = _schema(service)
-    acts = [_checked(schema, act) for act in _acts(actions)]
+    schema = _schema(_read(service, _Service, "schema"))
+    acts = [_checked(schema, act) for act in _read(actions, list[_Act], "acts")]
     if not acts:
         raise SgdxError("found no actions, expected at least one, which the system says")
     intents = [one["name"] for one in schema["intents"]]
     if intent and intent not in intents:
-        raise SgdxError(f"intent: found {intent!r:.60}, expected {_one_of(intents)}")
+        raise SgdxError(f"intent: found {intent!r:.60}, expected one of {', '.join(intents)}")
     row = {
         "turn_id": "dialogue/1",
         "variant": "original",
@@ -195,31 +184,6 @@ def _check_system(system: object, rows: str, kind: str) -> None:
         raise SgdxError(f"found {found or 'no system'} ({name}), expected a {kind} of load_tracker")
 
 
-def _one_of(names: Sequence[str]) -> str:
-    return f"one of {', '.join(names)}" if names else "none, as the schema has none"
-
-
-def _checked(schema: Row, act: _Act) -> Row:
-    """An action as rows have it, which says something that the schema knows."""
-    slots, (slot, values) = {one["name"]: one for one in schema["slots"]}, (act.slot, act.values)
-    known: Sequence[str] | None = None  # what its values may be
-    if act.act in _OF_SLOT:
-        if slot not in slots:
-            raise SgdxError(f"{act.act}: found the slot {slot!r:.60}, expected {_one_of([*slots])}")
-        if not values and act.act != "REQUEST":
-            raise SgdxError(f"{act.act} {slot}: found no values, expected at least one")
-        known = slots[slot]["possible_values"] or None
-    elif act.act == "OFFER_INTENT":
-        known = [one["name"] for one in schema["intents"]]
-    elif slot not in ("", "count") or (slot and act.act != "INFORM_COUNT"):
-        raise SgdxError(f"{act.act}: found the slot {slot!r:.60}, expected none")
-    wrong = [str(v) for v in values if known is not None and str(v) not in (*known, "dontcare")]
-    if wrong:
-        found = f"{act.act} {slot}: found the value {wrong[0]!r:.60}"
-        raise SgdxError(f"{found}, expected {_one_of(known or ())}")
-    return _action(schema["service_name"], act)
-
-
 # What a system does in SGD: what is about a slot, and all else.
 _OF_SLOT = ("INFORM", "REQUEST", "CONFIRM", "OFFER")
 _ActName = Literal[
@@ -235,16 +199,6 @@ class _Act(msgspec.Struct):
     slot: str = ""
     values: list[str | int | float] = []
     service: str = ""
-
-
-def _acts(given: Any) -> list[_Act]:
-    """The dialogue acts of a turn."""
-    try:
-        return msgspec.convert(given, list[_Act], strict=False)
-    except msgspec.ValidationError as error:
-        acts = ", ".join(get_args(_ActName))
-        hint = f" ({acts})" if "enum" in str(error) else ""
-        raise SgdxError(f"found the acts {given!r:.60}: {error}{hint}") from None
 
 
 class _Slot(msgspec.Struct):
@@ -271,12 +225,22 @@ class _Service(msgspec.Struct):
     intents: list[_Intent]
 
 
-def _schema(service: Mapping[str, Any]) -> Row:
-    """The ``schema`` of a frame row."""
+_Utterances = Annotated[list[str], msgspec.Meta(min_length=1)]
+_Services = Annotated[list[_Service], msgspec.Meta(min_length=1)]
+
+
+def _read(given: Any, kind: Any, what: str) -> Any:
+    """What a caller gives, as a type."""
     try:
-        schema: Row = msgspec.to_builtins(msgspec.convert(service, _Service, strict=False))
+        return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise SgdxError(f"found the schema {service!r:.60}: {error}") from None
+        hint = f" ({', '.join(get_args(_ActName))})" if "enum" in str(error) else ""
+        raise SgdxError(f"found the {what} {given!r:.60}: {error}{hint}") from None
+
+
+def _schema(service: _Service) -> Row:
+    """The ``schema`` of a frame row."""
+    schema: Row = msgspec.to_builtins(service)
     for slot in schema["slots"]:
         slot["is_categorical"] = bool(slot["possible_values"])
     for intent in schema["intents"]:
@@ -285,38 +249,53 @@ def _schema(service: Mapping[str, Any]) -> Row:
     return {**schema, "original_name": schema["service_name"], "seen": False}
 
 
+def _action(service: str, act: _Act) -> Row:
+    """A dialogue act of the system as rows have it."""
+    values = [str(value) for value in act.values]
+    of_act = {"service": service, "act": act.act, "slot": act.slot}
+    return {**of_act, "values": values, "canonical_values": values}
+
+
+def _checked(schema: Row, act: _Act) -> Row:
+    """An action as rows have it, which says something that the schema knows."""
+    slots, (slot, values) = {one["name"]: one for one in schema["slots"]}, (act.slot, act.values)
+    known: Sequence[str] | None = None  # what its values may be
+    if act.act in _OF_SLOT:
+        if slot not in slots:
+            expected = f"one of {', '.join(slots)}" if slots else "none, as the schema has none"
+            raise SgdxError(f"{act.act}: found the slot {slot!r:.60}, expected {expected}")
+        if not values and act.act != "REQUEST":
+            raise SgdxError(f"{act.act} {slot}: found no values, expected at least one")
+        known = slots[slot]["possible_values"] or None
+    elif act.act == "OFFER_INTENT":
+        known = [one["name"] for one in schema["intents"]]
+    elif slot not in ("", "count") or (slot and act.act != "INFORM_COUNT"):
+        raise SgdxError(f"{act.act}: found the slot {slot!r:.60}, expected none")
+    wrong = [str(v) for v in values if known is not None and str(v) not in (*known, "dontcare")]
+    if wrong:
+        found = f"{act.act} {slot}: found the value {wrong[0]!r:.60}"
+        raise SgdxError(f"{found}, expected one of {', '.join(known or ())}")
+    return _action(schema["service_name"], act)
+
+
 def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
     """A frame row for each of the user's turns and each service."""
-    utterances, acts = dialogue.utterances, dialogue.acts
-    if isinstance(utterances, str | Mapping):
-        raise SgdxError(f"found the dialogue {utterances!r:.60}, expected a list of utterances")
-    if others := [one for one in utterances if not isinstance(one, str)]:
-        raise SgdxError(f"found the utterance {others[0]!r:.60}, expected text")
-    if not utterances:
-        raise SgdxError("found no utterances, expected at least one, which the user says")
-    given = dialogue.service
-    if isinstance(given, str):
-        raise SgdxError(f"found the schema {given!r:.60}: expected an object, or a list of them")
-    schemas = [_schema(one) for one in ([given] if isinstance(given, Mapping) else given)]
+    utterances, acts = _read(dialogue.utterances, _Utterances, "dialogue"), dialogue.acts
+    read = _read(dialogue.service, _Service | _Services, "schema")
+    schemas = [_schema(service) for service in (read if isinstance(read, list) else [read])]
     names = [schema["service_name"] for schema in schemas]
-    if not names or len({*names}) < len(names):
-        raise SgdxError(f"found the services {names}, expected one or more of different names")
-    history = [
-        {
-            "speaker": "SYSTEM" if turn % 2 else "USER",
-            "utterance": utterance,
-            # Those of the system's turns, which come second; the user's have none.
-            "actions": [
-                _action(act.service or names[0], act)
-                for act in _acts(acts[turn // 2] if turn % 2 and turn // 2 < len(acts) else ())
-            ],
-        }
-        for turn, utterance in enumerate(utterances)
-    ]
+    if len({*names}) < len(names):
+        raise SgdxError(f"found the services {names}, expected ones of different names")
+    history = []
+    for turn, utterance in enumerate(utterances):
+        # The system's turns come second, and have acts.
+        given = acts[turn // 2] if turn % 2 and turn // 2 < len(acts) else ()
+        actions = [_action(a.service or names[0], a) for a in _read(given, list[_Act], "acts")]
+        speaker = "SYSTEM" if turn % 2 else "USER"
+        history.append({"speaker": speaker, "utterance": utterance, "actions": actions})
     return [
         {
             "frame_id": f"{dialogue_id}/{turn}/{name}",
-            "variant": "original",
             "dialogue_id": dialogue_id,
             "turn": turn,
             "service": name,
@@ -327,14 +306,3 @@ def _rows(dialogue: Dialogue, dialogue_id: str) -> list[Row]:
         for turn in range(0, len(utterances), 2)
         for name, schema in zip(names, schemas)
     ]
-
-
-def _action(service: str, act: _Act) -> Row:
-    values = [str(value) for value in act.values]
-    return {
-        "service": service,
-        "act": act.act,
-        "slot": act.slot,
-        "values": values,
-        "canonical_values": values,
-    }

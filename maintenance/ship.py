@@ -67,7 +67,7 @@ def ship(model: Path, recipe: Path, output: Path) -> None:
     for name in _COPIED:
         shutil.copyfile(model / name, output / name)
     shutil.copyfile(recipe, output / "recipe.yaml")
-    packed = "quantization_config" in read_json(model / "config.json")
+    packed = "quantization_config" in (read_json(model, "config.json") or {})
     for path in weights:
         if packed:
             shutil.copyfile(path, output / path.name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from itertools import cycle, pairwise
 from pathlib import Path
 
@@ -24,11 +23,10 @@ from sgdx_dataset.rewording.leaks import (
     published_words,
     train_variants,
 )
+from sgdx_eval.requested import RowsOf
 
 from ..settings import Also, Augment
 
-# Makes the rows that a system reads, given dialogue rows, their split, and where SGD is.
-RowsOf = Callable[[Dataset, str, str | None], Dataset]
 # The named augmentations; any other name is the path of a folder of variants.
 BACKTRANS, ORACLE, CORRUPT = "backtrans", "oracle", "corrupt"
 
@@ -85,28 +83,20 @@ def _variant_paths(augment: Augment, source: str | None) -> dict[str, Path]:
     """Paths of the schemas that are not among the dataset's configs, by name of the variant."""
     if augment.schemas in (BACKTRANS, ORACLE):
         return {}
-    if augment.schemas == CORRUPT:
-        return _corrupted(augment.seed, source)
     folder = Path(augment.schemas)
-    if not folder.exists():
+    if augment.schemas == CORRUPT:  # made once, and kept in the cache
+        release = open_release(source)
+        cache = Path(datasets.config.HF_DATASETS_CACHE) / _CORRUPTED
+        cache.mkdir(parents=True, exist_ok=True)
+        folder = cache / f"{release.fingerprint[:16]}-{augment.seed}"
+        with locked_file(Path(f"{folder}.lock")):  # of several processes, the first makes them
+            if not folder.exists():
+                corrupt(release, folder, seed=augment.seed)
+    elif not folder.exists():
         raise SgdxError(
             f"augment: {augment.schemas}: no such folder or file, expected one of variants, an "
             f"overlay, or {BACKTRANS}, {ORACLE} or {CORRUPT}"
         )
-    return find_variants(folder)
-
-
-def _corrupted(seed: int, source: str | None) -> dict[str, Path]:
-    """Paths of randomly corrupted schemas, which are made once and kept in the cache."""
-    release = open_release(source)
-    cache = Path(datasets.config.HF_DATASETS_CACHE) / _CORRUPTED
-    cache.mkdir(parents=True, exist_ok=True)
-    folder = cache / f"{release.fingerprint[:16]}-{seed}"
-    with locked_file(
-        Path(f"{folder}.lock")
-    ):  # of several processes, only the first makes the schemas
-        if not folder.exists():
-            corrupt(release, folder, seed=seed)
     return find_variants(folder)
 
 

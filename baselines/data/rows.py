@@ -13,19 +13,18 @@ import numpy as np
 import pyarrow as pa
 from datasets import Dataset, DatasetInfo, Features, Value, concatenate_datasets
 
-from sgdx_dataset import SgdxError, frames, load, open_release, tracker_inputs, turns
+from sgdx_dataset import SgdxError, load, open_release, tracker_inputs, turns
 from sgdx_dataset.columns import TURN_COLUMNS
 from sgdx_dataset.contamination import copied_dialogues, in_words
 from sgdx_dataset.rewording.leaks import Leak, copied_variants, find_leak, judging_words
 from sgdx_dataset.rows import domains_seen
 from sgdx_dataset.source import resolve_source
+from sgdx_eval.requested import RowsOf, frame_rows
 
-from ..model_files import model_provenance
-from ..provenance import Provenance
-from ..run_folder import public_settings
-from ..settings import TrainingSettings
+from ..run_folder import public_settings, read_json, read_provenance
+from ..settings import TINY, Provenance, TrainingSettings
 from ..system import System
-from .augment import RowsOf, augmented, second_corpus
+from .augment import augmented, second_corpus
 
 Kind = Literal["frames", "turns"]
 TURN = ("turn_id", "variant", "dialogue_id", "service")  # visible to every generator
@@ -34,7 +33,7 @@ TURN = ("turn_id", "variant", "dialogue_id", "service")  # visible to every gene
 TURN_INPUTS = ("actions", "intent", "schemas", "original")
 
 
-class Training(NamedTuple):
+class TrainingRows(NamedTuple):
     """What a model is trained on."""
 
     rows: Dataset  # frame rows, or a generator's turn rows, with all columns
@@ -44,16 +43,15 @@ class Training(NamedTuple):
 
 def training_rows(
     settings: TrainingSettings, source: str | None, oracle: bool, kind: Kind = "frames"
-) -> Training:
+) -> TrainingRows:
     """Rows of the train split under the original schemas, then of the augmentation, then of also.
 
     Raises:
         SgdxError: They have met what models are judged on, and ``oracle`` does not allow it.
     """
-    rows_of, starts = ROWS_OF[kind], []
-    for name in (settings.model, *getattr(settings, "average", ())):
-        if name != "tiny":
-            starts.append(_start(name, getattr(settings, "revision", None), oracle))
+    rows_of, revision = ROWS_OF[kind], getattr(settings, "revision", None)
+    names = [settings.model, *getattr(settings, "average", ())]
+    starts = [_start(name, revision, oracle) for name in names if name != TINY]
     leak = original_leak(source, oracle)
     rows = rows_of(load("original", "train", source), "train", source)
     train: tuple[str, ...] = ("original",)
@@ -83,22 +81,22 @@ def training_rows(
         oracle=leak.oracle,
         seed=settings.seed,
     )
-    for start in starts:
-        if start is not None:
-            provenance = provenance.continued_from(start)
+    for start in filter(None, starts):
+        provenance = provenance.continued_from(start)
     facts = "\n".join([*made_from, schemas, describe(rows)["sha256"]])
-    return Training(rows, provenance, hashlib.sha256(facts.encode()).hexdigest())
+    return TrainingRows(rows, provenance, hashlib.sha256(facts.encode()).hexdigest())
 
 
 def _start(name: str, revision: str | None, oracle: bool) -> Provenance | None:
     """The provenance of a model that a recipe starts from; None for one that has not seen SGD."""
     try:
-        start = model_provenance(name, revision)
+        if "sgdx" not in (read_json(name, "config.json", revision) or {}):
+            return None
+        start = read_provenance(name, Provenance, revision)
     except SgdxError as error:
         reason = str(error).removeprefix(f"{name}: ")
         raise SgdxError(f"{name}: model cannot be loaded: {reason}") from None
-    if start is not None:
-        _joined(Leak(0, False), Leak(start.overlaps, start.oracle), oracle, f"model: {name} saw")
+    _joined(Leak(0, False), Leak(start.overlaps, start.oracle), oracle, f"model: {name} saw")
     return start
 
 
@@ -167,6 +165,19 @@ def dev_rows(source: str | None, kind: Kind = "frames") -> Dataset:
     return ROWS_OF[kind](load("original", "validation", source), "validation", source)
 
 
+def judging_rows(dev: Dataset, settings: TrainingSettings, system_class: Any) -> Dataset:
+    """The dev rows that a model is chosen by; as many of a second corpus besides."""
+    rows: Dataset = system_class.dev(dev, settings.evaluate_frames)
+    if settings.also is None:
+        return rows
+    of_second = dev_rows(settings.also.source, system_class.ROWS)
+    second = system_class.dev(of_second, settings.evaluate_frames)
+    if not {*rows["dialogue_id"]}.isdisjoint(second["dialogue_id"]):
+        ids = [c for c in ("dialogue_id", "frame_id", "turn_id") if c in second.column_names]
+        second = second.map(lambda row: {column: f"also-{row[column]}" for column in ids})
+    return concatenate_datasets([rows, second])
+
+
 def evenly_spaced(rows: Dataset, count: int) -> Dataset:
     """Select ``count`` evenly spaced rows, or all if there are fewer."""
     count = min(count, len(rows))
@@ -205,11 +216,6 @@ def visible(rows: Dataset, system: System | type[System], *, gold: bool = False)
     names = [*TURN, *(name for name in reads if name != "original")]
     names += ["original_actions", "original_intent"] if "original" in reads else []
     return rows.select_columns([*names, *(["utterance"] if gold else [])])
-
-
-def frame_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:
-    """The frame rows of dialogue rows; the last two arguments are those of ``turn_rows``."""
-    return frames(dialogues)
 
 
 def turn_rows(dialogues: Dataset, split: str, source: str | None) -> Dataset:

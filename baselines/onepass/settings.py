@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ..provenance import Provenance
 from ..settings import (
     BatchOptions,
     BatchSize,
@@ -14,6 +13,7 @@ from ..settings import (
     Count,
     EpochSettings,
     Fraction,
+    Provenance,
     TokenBudget,
     option,
 )

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import msgspec
 
-from ..provenance import Provenance
 from ..settings import (
     BatchOptions,
     EpochSettings,
     Fraction,
+    Provenance,
 )
 
 

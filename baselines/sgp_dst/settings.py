@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal, get_args
 
-from ..provenance import Provenance
 from ..settings import (
     BatchOptions,
     BatchSize,
@@ -12,6 +11,7 @@ from ..settings import (
     Count,
     EncoderSettings,
     Fraction,
+    Provenance,
     RecipePart,
     TokenBudget,
 )

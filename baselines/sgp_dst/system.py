@@ -22,7 +22,7 @@ from sgdx_dataset import SgdxError
 
 from ..checkpoint import weights_digest
 from ..data.dialogues import prediction_rows, read_dialogues
-from ..provenance import Provenance
+from ..settings import Provenance
 from ..system import Row, System
 from . import settings as own
 from .questions import Question

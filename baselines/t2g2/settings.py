@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from ..provenance import Provenance
 from ..settings import (
     BatchOptions,
     BatchSize,
     ChunkSize,
     Count,
     NotNegative,
+    Provenance,
     TokenBudget,
     TrainingSettings,
     option,

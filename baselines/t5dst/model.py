@@ -30,7 +30,7 @@ from sgdx_dataset.io.progress import advance
 from .. import xla
 from ..batching import Ints
 from ..checkpoint import load_errors_as_sgdx, load_strict
-from ..model_files import read_provenance
+from ..run_folder import read_provenance
 from ..tracker import Tracker, answer_batches
 from ..xla import Tensors
 from .data import TextExamples, filled

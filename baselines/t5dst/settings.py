@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from ..provenance import Provenance
 from ..settings import (
     BatchOptions,
     BatchSize,
     ChunkSize,
     Count,
+    Provenance,
     TokenBudget,
     TrainingSettings,
     option,

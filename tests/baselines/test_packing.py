@@ -102,72 +102,58 @@ def test_a_packed_model_is_scored_and_published_as_it_is(
     assert 'pip install "sgdx[packed] @' in (tmp_path / "there" / "README.md").read_text()
 
 
-def change(name: str, how: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Path], None]:
-    def changed(folder: Path) -> None:
-        weights = load_file(folder / "model.safetensors")
-        weights[name] = how(weights[name])
-        save_file(weights, folder / "model.safetensors", {"format": "pt"})
-
-    return changed
+Change = Callable[[Tensors], Tensors]
+PACKED, SCALE, SHAPE = (f"{QUERY}_{part}" for part in ("packed", "scale", "shape"))
+PACKING = "quantization_config"
 
 
-def without(name: str) -> Callable[[Path], None]:
-    def lacking(folder: Path) -> None:
-        weights = load_file(folder / "model.safetensors")
-        del weights[name]
-        save_file(weights, folder / "model.safetensors", {"format": "pt"})
-
-    return lacking
+def without(name: str) -> Change:
+    return lambda tensors: {key: of for key, of in tensors.items() if key != name}
 
 
-def configured(**values: Any) -> Callable[[Path], None]:
-    def write(folder: Path) -> None:
-        config = json.loads((folder / "config.json").read_text())
-        for path, value in values.items():
-            *keys, last = path.split("__")
-            place = config
-            for key in keys:
-                place = place[key]
-            place[last] = value
-        (folder / "config.json").write_text(json.dumps(config))
-
-    return write
+def other(name: str, how: Callable[[torch.Tensor], torch.Tensor]) -> Change:
+    return lambda tensors: tensors | {name: how(tensors[name]).contiguous()}
 
 
-def cut(folder: Path) -> None:
-    file = folder / "model.safetensors"
-    file.write_bytes(file.read_bytes()[:-100])
+def bits(config: Any) -> Any:
+    config[PACKING]["config_groups"]["all"]["weights"]["num_bits"] = 6
+    return config
 
 
-BITS = "quantization_config__config_groups__all__weights__num_bits"
-DAMAGE: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
-    "cut": (cut, ()),
-    "no scale": (without(f"{QUERY}_scale"), (QUERY, "scales None")),
-    "no integers": (without(f"{QUERY}_packed"), (QUERY, "integers None")),
-    "no shape": (without(f"{QUERY}_shape"), (QUERY, "shape None")),
-    "fewer integers": (change(f"{QUERY}_packed", lambda of: of[:, 1:].clone()), (QUERY, "[64, 9]")),
-    "fewer rows": (change(f"{QUERY}_packed", lambda of: of[1:].clone()), (QUERY, "[63, 10]")),
-    "fewer scales": (change(f"{QUERY}_scale", lambda of: of[:, 1:].clone()), (QUERY, "[64, 0]")),
-    "another shape": (change(f"{QUERY}_shape", lambda of: of // 2), ("weights",)),
-    "another type": (change(f"{QUERY}_packed", lambda of: of.float()), ("packed",)),
-    "NaN": (change(f"{QUERY}_scale", lambda of: of * float("nan")), (QUERY, "finite")),
-    "another number": (change(f"{QUERY}_packed", lambda of: of + 1), ("digest",)),
-    "another digest": (configured(weights_sha256="0" * 64), ("digest", "000000000000")),
-    "other bits": (configured(**{BITS: 6}), ("expected 6",)),
-    "no such format": (configured(quantization_config__quant_method="none"), ("weights",)),
-    "no table": (configured(quantization_config=[1]), ()),
-    "more layers": (configured(encoder__num_hidden_layers=3), ("layer.2",)),
-    "a larger encoder": (configured(encoder__hidden_size=128), ("encoder",)),
-    "another encoder": (configured(encoder={"model_type": "mpnet"}), ("encoder",)),
-}
+# What is damaged, in the weights or the configuration, and what the line says.
+DAMAGE: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
+    "no scale": (without(SCALE), None, ("packed",)),
+    "no integers": (without(PACKED), None, ("packed",)),
+    "fewer integers": (other(PACKED, lambda of: of[:, 1:]), None, ("digest",)),
+    "fewer scales": (other(SCALE, lambda of: of[:, 1:]), None, (QUERY,)),
+    "another shape": (other(SHAPE, lambda of: of // 2), None, ("weights",)),
+    "another type": (other(PACKED, lambda of: of.float()), None, ("packed",)),
+    "NaN": (other(SCALE, lambda of: of * float("nan")), None, (QUERY, "finite")),
+    "another number": (other(PACKED, lambda of: of + 1), None, ("digest",)),
+    "another digest": (None, lambda of: of | {"weights_sha256": "0" * 64}, ("000000000000",)),
+    "other bits": (None, bits, ("packed",)),
+    "no such format": (
+        None, lambda of: of | {PACKING: of[PACKING] | {"quant_method": "none"}}, ("weights",),
+    ),
+    "no table": (None, lambda of: of | {PACKING: [1]}, ()),
+    "a larger encoder": (
+        None, lambda of: of | {"encoder": of["encoder"] | {"hidden_size": 128}}, ("encoder",),
+    ),
+    "another encoder": (None, lambda of: of | {"encoder": {"model_type": "mpnet"}}, ("encoder",)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_damage_is_one_line(kind: str, run: Path, tmp_path: Path, refuse: Refuse) -> None:
-    damage, parts = DAMAGE[kind]
+    weights, config, parts = DAMAGE[kind]
     folder = tmp_path / "model"
     shutil.copytree(run, folder, ignore=lambda *_: ["checkpoints"])
-    damage(folder)
+    if weights:
+        file = folder / "model.safetensors"
+        save_file(weights(load_file(file)), file, {"format": "pt"})
+    else:
+        file = folder / "config.json"
+        file.write_text(json.dumps(config(json.loads(file.read_text()))))
     line = refuse(predict, "--model", folder, "--source", "sample", "--output", tmp_path / "out")
     assert str(folder) in line and all(part in line for part in parts)
     assert not (tmp_path / "out").exists()

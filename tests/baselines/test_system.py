@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from baselines.model_files import recorded_name
+from baselines.run_folder import recorded_name
 from baselines.system import get_system, get_trainable
 from sgdx_dataset import SgdxError
 
 
-def written(folder: Path, config: Any) -> str:
-    """A folder with the configuration of a model."""
-    (folder / "config.json").write_text(json.dumps(config))
-    return str(folder)
-
-
-def test_a_run_a_checkpoint_and_a_model_say_which_tracker_they_are(
-    trained: Path, tmp_path: Path
-) -> None:
+def test_a_run_and_a_checkpoint_say_which_tracker_they_are(trained: Path) -> None:
     (checkpoint,) = (trained / "checkpoints").iterdir()
     assert recorded_name(str(trained)) == recorded_name(str(checkpoint)) == "t5dst"
-    with pytest.raises(SgdxError, match="run.json or config.json"):
-        recorded_name(str(tmp_path))
-    # A model does not choose which code is imported.
-    model = written(tmp_path, {"sgdx": {"tracker": "no_such_module:Mine"}})
-    with pytest.raises(SgdxError, match="name it with --tracker no_such_module:Mine"):
-        recorded_name(model)
-    (tmp_path / "config.json").write_text("{")
-    with pytest.raises(SgdxError, match="config.json: "):
-        recorded_name(model)
 
 
 _OWN = """
@@ -60,7 +41,6 @@ def test_a_tracker_of_ones_own_needs_no_line_in_the_package(
     assert get_system("registered_tracker:Mine").NAME == "mine"
     assert get_system("mine") is get_system("registered_tracker:Mine")
     for name, message in (
-        ("no_such_module:Mine", "found no module no_such_module to import"),
         ("registered_tracker:Nobody", "class Nobody of a tracker in registered_tracker, found"),
         ("registered_tracker:Other", "found a Other without ROWS, READS, track"),
         ("nobody", r"expected one of lexical, .*, mine \(or MODULE:CLASS"),

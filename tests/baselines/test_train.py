@@ -89,24 +89,17 @@ def test_an_oracle_and_a_model_that_starts_from_it_say_so_everywhere(
     assert told["system"].items() >= of_training.items()
 
 
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ({"log_with": ["trackio"]}, "log_with: trackio "),
-        ({"model": "{pickled}"}, "safetensors"),
-    ],
-)
 def test_what_cannot_be_trained(
-    settings: dict[str, Any], named: str, refuse: Refuse, recipe: Recipe,
-    tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # of trackio
-    if "model" in settings:
-        shutil.copytree(trained, tmp_path / "model", ignore=shutil.ignore_patterns("checkpoints"))
-        weights = tmp_path / "model" / "model.safetensors"
-        weights.rename(weights.with_name("pytorch_model.bin"))
-        settings = {"model": str(tmp_path / "model")}
-    assert named in refuse(train, *recipe(**settings))
+    refuse: Refuse, recipe: Recipe, tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A logger that is not installed; weights that are a pickle."""
+    with monkeypatch.context() as patch:
+        patch.setattr(importlib.util, "find_spec", lambda name: None)
+        assert "log_with: trackio " in refuse(train, *recipe(log_with=["trackio"]))
+    shutil.copytree(trained, tmp_path / "model", ignore=shutil.ignore_patterns("checkpoints"))
+    weights = tmp_path / "model" / "model.safetensors"
+    weights.rename(weights.with_name("pytorch_model.bin"))
+    assert "safetensors" in refuse(train, *recipe(model=str(tmp_path / "model")))
     assert not (tmp_path / "run").exists()
 
 

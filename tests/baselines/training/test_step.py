@@ -16,7 +16,7 @@ from torch.nn.modules.module import register_module_forward_hook
 from baselines import loop, predict, train
 from baselines.loop import average_of, make_optimizer
 from baselines.precision import has_bf16, resolved
-from baselines.processes import denormals_are_zero, make_accelerator
+from baselines.processes import make_accelerator
 from baselines.recipes import read_recipe
 from baselines.settings import TrainingSettings
 
@@ -153,10 +153,12 @@ def test_training_evaluation_and_prediction_share_one_precision(
     monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "no")  # as accelerate launch sets it
     monkeypatch.setattr("baselines.precision.has_bf16", lambda _: True)
     found: set[torch.dtype] = set()  # the formats of what the linear layers return
+    least: set[float] = set()  # a number below the smallest normal one, as it counts in training
 
     def note(module: nn.Module, _: Any, result: Any) -> None:
         if isinstance(module, nn.Linear):
             found.add(result.dtype)
+            least.add((torch.tensor([2.0**-130]) * 1).item())
 
     recipe = write_recipe(tmp_path / "r.yaml", steps=1, precision="bf16", evaluate_frames=2)
     (tmp_path / "one.txt").write_text("1_00000\n")
@@ -164,8 +166,9 @@ def test_training_evaluation_and_prediction_share_one_precision(
     some = ("--model", tmp_path / "run", *one, "--output", tmp_path)
     with register_module_forward_hook(note):
         assert command(monkeypatch, train, "--recipe", recipe, "--output", tmp_path / "run") == 0
-        assert found == {torch.bfloat16}
+        assert found == {torch.bfloat16} and least == {0.0}
         found.clear()
+        assert (torch.tensor([2.0**-130]) * 1).item() > 0
         assert command(monkeypatch, predict, *some) == 0
         assert found == {torch.bfloat16}
     run = json.loads((tmp_path / "run" / "run.json").read_text())
@@ -179,10 +182,3 @@ def test_training_evaluation_and_prediction_share_one_precision(
     assert "as the precision of v1" in capsys.readouterr().err
     header = json.loads((tmp_path / "v1.jsonl").read_text().splitlines()[0])
     assert header["metadata"]["system"]["precision"] == "fp32"
-
-
-def test_numbers_below_the_smallest_normal_one_are_zero_in_a_training_alone() -> None:
-    tiny = torch.tensor([2.0**-130])
-    with denormals_are_zero():
-        assert (tiny * 1).item() == 0
-    assert (tiny * 1).item() > 0
