@@ -48,6 +48,16 @@ for name in ("HF_DATASETS_CACHE", "HF_MODULES_CACHE", "GITHUB_REPOSITORY"):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Files of few and long tests that stand last by their names, as trainings stand first. They are
+# begun first, so that none of them is left alone at the end: a file is run by one process.
+LONG = ("test_tour.py", "test_docs.py", "test_refusals.py", "test_readme.py", "test_action.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files above; all others keep their order."""
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what is marked posix on systems that are not, and xla where torch-xla is missing."""
     if item.get_closest_marker("xla") and find_spec("torch_xla") is None:

@@ -135,14 +135,14 @@ TEXTS = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(TEXTS | st.text())
 def test_any_text_is_read(text: str) -> None:
     calls, _ = calls_in_text(text)
     json.dumps(calls)
 
 
-@pytest.mark.parametrize("end", ["", "</function>", "</parameter></function>"])
+@pytest.mark.parametrize("end", ["", "</parameter></function>"])
 def test_long_texts_end_soon(end: str) -> None:
     assert calls_in_text(" " * 100_001 + '{"name": "a", "arguments": {}}') == ([], True)
     for part in (
