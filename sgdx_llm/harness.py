@@ -16,10 +16,11 @@ VARIANTS = "original,v1,v2,v3,v4,v5"
 
 def task_plan(
     settings: RequestSettings,
-    variants: str | list[str],
-    dialogues: str | None,
-    source: str | None,
-    split: str,
+    variants: str | list[str] = VARIANTS,
+    dialogues: str | None = None,
+    source: str | None = None,
+    split: str = "test",
+    **_: Any,
 ) -> Plan:
     """The requests of a task, which asks about all variants; paths are from the user's folder.
 
@@ -29,6 +30,8 @@ def task_plan(
         dialogues: A file of ``sgdx subset``; None for the whole split.
         source: Where SGD is, as for ``sgdx_dataset.load``.
         split: ``train``, ``validation`` or ``test``.
+
+    What a harness says beside these is not looked at.
     """
     names = variants if isinstance(variants, list) else variants.split(",")
     path = Path(dialogues).absolute() if dialogues else None

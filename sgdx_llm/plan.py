@@ -128,14 +128,19 @@ class Plan:
         """The prediction row that an answer makes of a request's frame, and its counts."""
         # Under the request's own variant, which may be that of a repeat.
         row = {**request.row, "variant": request.custom_id.partition("|")[0]}
-        state = read_answer(body, request.service, self.settings.answer == "tool")
-        values = {slot: [value] for slot, value in state.slot_values.items()}
-        made = prediction_row(row, state.active_intent, state.requested_slots, values)
-        return made, state.counts
+        return predicted(row, request.service, body, self.settings.answer == "tool")
 
     def is_unread(self, request: FrameRequest, body: Any) -> bool:
         """Whether an answer to a request cannot be read."""
         return bool(self.read(request, body)[1]["unread"])
+
+
+def predicted(row: Row, service: Service, body: Any, in_call: bool) -> tuple[Row, Counter[str]]:
+    """The prediction row that an answer about a frame makes, and its counts."""
+    state = read_answer(body, service, in_call)
+    values = {slot: [value] for slot, value in state.slot_values.items()}
+    made = prediction_row(row, state.active_intent, state.requested_slots, values)
+    return made, state.counts
 
 
 class FrameTable:
