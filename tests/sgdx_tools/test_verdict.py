@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from sgdx_tools.data import Case, ExpectedCall, Json, Project, Tool, ToolWords, 
 from sgdx_tools.keys import Gate
 from sgdx_tools.predictions import predictions_from_rows
 from sgdx_tools.scoring import score_files
-from sgdx_tools.verdict import Verdict, fewest, judge, power, situation, situations
+from sgdx_tools.verdict import Verdict, fewest, judge, power
 
 from ..conftest import ROOT
 from .conftest import read_lines, user
@@ -57,15 +58,20 @@ def verdict_of(
     return judge(project, files, score_files(project, files).result, gate)
 
 
+def after_changes(count: int, right: int, lost: int, won: int, gate: Gate) -> Verdict:
+    """The verdict where of some cases so many are right at first, lost and won."""
+    before = [1] * right + [0] * (count - right)
+    after = [0] * lost + [1] * (right - lost + won) + [0] * (count - right - won)
+    return verdict_of(before, after, gate)
+
+
 @pytest.mark.parametrize("row", read_lines(Path(__file__).with_name("verdicts.jsonl")))
 def test_a_loss_of_some_cases(row: Json) -> None:
     """Predicted from the page, before they were run; of 66.67 points six cases show nothing."""
-    count, right, lost, won, limit, end = row.values()
-    before = [1] * right + [0] * (count - right)
-    after = [0] * lost + [1] * (right - lost + won) + [0] * (count - right - won)
-    verdict = verdict_of(before, after, Gate(limit))
-    strict = verdict_of(before, after, Gate(limit, strict=True))
-    assert situation(count, right, lost, won, limit).end == verdict.end == strict.end == end
+    *cases, limit, end = row.values()
+    verdict = after_changes(*cases, Gate(limit))
+    strict = after_changes(*cases, Gate(limit, strict=True))
+    assert verdict.end == strict.end == end
     statuses = {"passed": (0, 0), "failed": (1, 1), "cannot tell": (2, 2), "unclear": (0, 2)}
     assert (verdict.status, strict.status) == statuses[end]
 
@@ -103,8 +109,21 @@ def test_a_weak_model_is_not_judged() -> None:
     assert "all " not in verdict_of([1] * 40, [1] * 20 + [0] * 20).why.replace("all of it", "")
 
 
-def test_the_situations_of_the_page_are_made_by_the_rule() -> None:
-    assert situations() in (ROOT / "docs" / "your-own-tools.md").read_text()
+PAGE = (ROOT / "docs" / "your-own-tools.md").read_text()
+# Of its table: cases, those right before, lost and won, the limit, the loss with its interval.
+NUMBER = r" (\d+) \|"
+SITUATION = re.compile(rf"^\|{5 * NUMBER} (.+), (.+) to (.+) \| (.+) \|$", re.M)
+
+
+@pytest.mark.parametrize("situation", SITUATION.findall(PAGE))
+def test_the_situations_of_the_page_are_judged_as_it_says(situation: tuple[str, ...]) -> None:
+    *cases, loss, low, high, said = situation
+    count, right, lost, won, limit = map(int, cases)
+    verdict = after_changes(count, right, lost, won, Gate(limit))
+    end, _, would_tell = said.partition(", ")
+    assert verdict.end == end and would_tell.replace(" would", " cases would") in verdict.why
+    points = [float(value) for value in (loss, low, high)]  # the ends are of other resamples
+    assert [verdict.loss, verdict.low, verdict.high] == pytest.approx(points, abs=0.4)
 
 
 @pytest.mark.parametrize(
