@@ -25,9 +25,9 @@ Split: TypeAlias = Literal["train", "validation", "dev", "test"]
 
 
 def split_pairs(
-    option: str, arguments: Iterable[str], form: str = "NAME=PATH"
+    option: str, arguments: Iterable[str], form: str = "NAME=PATH", may_be_key: bool = False
 ) -> list[tuple[str, str]]:
-    """Split each argument of an option at its first equals sign.
+    """Split each argument of an option at its first equals sign; no error says what may be a key.
 
     >>> split_pairs("--variant", ["mine=variants/mine.json"])
     [('mine', 'variants/mine.json')]
@@ -36,7 +36,8 @@ def split_pairs(
     for argument in arguments:
         name, _, value = argument.partition("=")
         if not (name and value):
-            raise SgdxError(f"{option} {argument}: expected {form}")
+            found = "found no = with text around it" if may_be_key else argument
+            raise SgdxError(f"{option} {found}: expected {form}")
         pairs.append((name, value))
     return pairs
 

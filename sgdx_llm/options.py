@@ -51,7 +51,7 @@ class ServerOptions:
         """The values of ``--set``, by name."""
         form = "KEY=JSON, such as temperature=0.3"
         parameters = {}
-        for name, value in split_pairs("--set", self.set, form):
+        for name, value in split_pairs("--set", self.set, form, may_be_key=True):
             try:
                 parameters[name] = json.loads(value)
                 note_fields({name: parameters[name]})
@@ -105,7 +105,7 @@ class SendingOptions:
     def headers(self) -> dict[str, str]:
         """The headers, by name."""
         headers = {}
-        for name, value in split_pairs("--header", self.header, "NAME=VALUE"):
+        for name, value in split_pairs("--header", self.header, "NAME=VALUE", True):
             # The value is not repeated, as it may be a key.
             if not (name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
                 raise SgdxError(f"--header {name}: expected letters, digits and - in its name")

@@ -21,8 +21,9 @@ from sgdx_metric.version import __version__
 
 from .data import Json, Project, Tool
 from .folder import TOOLS
-from .importing import import_source, skill_pattern
+from .importing import import_source, kind_of, skill_pattern
 from .json_schema import Node
+from .keys import Tools
 from .project import load_tools
 from .values import why_no_call_fits
 
@@ -211,9 +212,10 @@ def read_any_tools(source: str) -> Project:
     is_file = isinstance(document, dict) and isinstance(document.get("tools"), str | dict)
     if is_file or (path / TOOLS).exists():
         return load_tools(path)
-    kind, collection = import_source([source])
+    collection = import_source(Tools(source))
     collection.report_losses(None)
-    return Project("" if kind == "server" else skill_pattern(source), collection.tools)
+    place = "" if kind_of(source) == "server" else skill_pattern(source)
+    return Project(place, collection.tools)
 
 
 def show_check(project: Project, findings: Sequence[Finding]) -> None:

@@ -16,7 +16,15 @@ from sgdx_dataset.options import Dialogues, SourceOptions, Split
 from sgdx_eval.options import Details, Format
 from sgdx_llm.options import SendingOptions
 
-from .options import AskOptions, Limit, MaxDrop, Predictions, ProjectPath
+from .options import (
+    AccessOptions,
+    AskOptions,
+    Limit,
+    MaxDrop,
+    Predictions,
+    ProjectPath,
+    TestOptions,
+)
 
 tools = App(
     name="tools",
@@ -28,12 +36,11 @@ tools = App(
 def init(
     source: str,
     /,
+    access: AccessOptions = AccessOptions(),
     *,
     output: Path = Path(),
     model: str = "your-model",
     base_url: Annotated[str | None, Parameter(metavar="URL")] = None,
-    env: Sequence[str] = (),
-    header: Sequence[str] = (),
 ) -> None:
     """Write sgdx.yaml for your tools, which 'sgdx tools test' reads.
 
@@ -49,15 +56,10 @@ def init(
         Test this model, and have it write other words.
     base_url
         Ask for the model at this address, such as http://localhost:8000/v1. Default: OpenAI's.
-    env
-        Give the server's command this variable, such as 'TOKEN=${TOKEN}', which is written so.
-    header
-        Send this header to the server's URL, such as 'Authorization=Bearer ${TOKEN}'.
     """
     from . import init as beginning
 
-    given = _pairs("--env", env), _pairs("--header", header)
-    path, count = beginning.init(source, output, model, base_url, *given)
+    path, count = beginning.init(source, output, model, base_url, access.variables, access.headers)
     print(path)
     cases = path.parent / "cases.jsonl"
     some = f"sgdx tools cases {path} --generate 5"
@@ -70,11 +72,10 @@ def import_tools(
     sources: Sequence[str] = (),
     /,
     data: SourceOptions = SourceOptions(),
+    access: AccessOptions = AccessOptions(),
     *,
     output: Path,
     only: Sequence[str] = (),
-    env: Sequence[str] = (),
-    header: Sequence[str] = (),
     with_headers: bool = False,
     as_tools: bool = False,
     answers: Sequence[Path] = (),
@@ -82,74 +83,50 @@ def import_tools(
     split: Split = "test",
     dialogues: Dialogues = None,
 ) -> None:
-    """Make a folder of tools from a file, skills, a server or a data set.
-
-    What a source is, is known by its content.
+    """Make a folder of tools from a file, skills, a server or a data set, known by its content.
 
     Parameters
     ----------
     sources
-        Read the tools of this file: a list as OpenAI, Anthropic, MCP, Gemini, Bedrock or LangChain
-        have it, a request that has one, an OpenAPI 3 document, or cases of the Berkeley Function
-        Calling Leaderboard. Or of a folder of skills, a SKILL.md or a pattern of such files. Or ask
-        an MCP server, by a command such as "npx my-server" or a URL. Several servers join their
-        tools; names then begin with the server's.
+        Read a file: a list of tools as OpenAI, Anthropic, MCP, Gemini, Bedrock or LangChain have
+        it, a request that has one, an OpenAPI 3 document, or cases of BFCL. Or read skills, by a
+        folder or a pattern. Or ask MCP servers, by their commands or URLs.
     output
-        Write tools.json, source.json, and the cases and variants if there are any, into this new
-        folder.
+        Write tools.json, source.json and what cases and variants there are into this new folder.
     only
         Take only tools whose name, path or tag fits this pattern, such as 'get_*' or '/pets*'.
-    env
-        Give a server's command this variable, such as 'TOKEN=${TOKEN}'. Each ${NAME} is taken from
-        the environment. No value is written anywhere.
-    header
-        Send this header to a server's URL, such as 'Authorization=Bearer ${TOKEN}'.
     with_headers
-        Of an OpenAPI document, take headers for arguments too, which models then fill and which are
-        reworded.
+        Of an OpenAPI document, take headers for arguments too, which are filled and reworded.
     as_tools
         Show each skill as a tool. Otherwise a model is shown one tool that lists them.
     answers
-        Read the possible answers of the leaderboard's cases from these files. Cases of irrelevance
-        have none.
+        Read the possible answers of BFCL's cases from these files. Cases of irrelevance have none.
     sgd
-        Read the calls of SGD's system. The tools get the words of the first variant (original, v1
-        to v5, or a NAME of --variant). The first is the original of the folder.
+        Read the calls of SGD's system under these variants: original, v1 to v5, or a NAME of
+        --variant. The first is the original of the folder.
     split
         With --sgd: take this split.
     """
-    if bool(sources) == bool(sgd):
-        raise SgdxError("import: expected sources of tools, or --sgd")
-    if only and sgd:
-        raise SgdxError("--only: found --sgd, whose cases name their tools")
-    if output.exists():
-        raise SgdxError(f"{output}: exists already, expected a new folder")
+    if bool(sources) == bool(sgd) or (sgd and only):
+        raise SgdxError("import: expected sources of tools, or --sgd without --only")
     if sgd:
         from .importing.sgd import import_sgd
 
-        configs = list(dict.fromkeys(sgd))
-        collection = import_sgd(configs, data.source, split, data.own_variants, dialogues)
+        collection = import_sgd(sgd, data.source, split, data.own_variants, dialogues)
     else:
         from .importing import import_source
+        from .keys import Tools
 
-        _, collection = import_source(
-            sources,
-            only,
-            with_headers=with_headers,
-            as_tools=as_tools,
-            env=_pairs("--env", env),
-            headers=_pairs("--header", header),
-            answers=answers,
+        given = Tools(
+            tuple(sources),
+            as_="tools" if as_tools else "",
+            env=access.variables,
+            headers=access.headers,
+            only=tuple(only),
         )
+        collection = import_source(given, answers, with_headers)
     collection.write(output)
     collection.report(output)
-
-
-def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    """Options NAME=VALUE by their names."""
-    if any("=" not in pair for pair in given):  # which may be a key, and is not said
-        raise SgdxError(f"{option}: expected NAME=VALUE, found no =")
-    return dict(pair.split("=", 1) for pair in given)
 
 
 @tools.command
@@ -519,15 +496,12 @@ def lock(file: Path = Path("sgdx.yaml"), /) -> None:
 def test(
     file: Path = Path("sgdx.yaml"),
     /,
+    how: TestOptions = TestOptions(),
     *,
-    base: Path | None = None,
-    own_cases: bool = False,
-    locked: bool = False,
     limit: Limit = None,
     junit: Path | None = None,
     summary: Path | None = None,
     json: bool = False,
-    max_cost: Annotated[float | None, Parameter(validator=Number(gt=0))] = None,
 ) -> int:
     """Do all that a file asks for: import, reword, ask, score, report.
 
@@ -538,31 +512,19 @@ def test(
     ----------
     file
         Read this file. It says which tools, cases, models and variants there are.
-    base
-        Measure what FILE changes in the tools, as a pull request does. This file says how the tools
-        were before, and has the cases, models and gate.
-    own_cases
-        With --base: take the cases and the programs of FILE.
-    locked
-        Measure what has changed in the tools since 'sgdx tools lock', as in servers of others.
     junit
         Also write the cases to this file, as JUnit does.
     summary
         Also write the result to this Markdown file.
     json
         Print the verdicts alone, as JSON. What else is said goes to standard error.
-    max_cost
-        Stop before the requests of a model cost more than this, by its price in the file.
     """
+    from .summary import Outputs
     from .testing import test
     from .verdict import print_verdicts
 
-    if own_cases and base is None:
-        raise SgdxError("--own-cases: expected --base beside it")
-    if locked and base is not None:
-        raise SgdxError("--locked: found --base too, expected one of them")
     with redirect_stdout(sys.stderr) if json else nullcontext():
-        status, verdicts = test(file, base, limit, junit, summary, max_cost, own_cases, locked)
+        status, verdicts = test(file, how, limit, Outputs.of(junit, summary))
     if json:
         print_verdicts(verdicts, True)
     return status

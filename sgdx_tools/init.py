@@ -13,8 +13,8 @@ from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import write_bytes
 from sgdx_dataset.io.secrets import note_addresses, take_out
 
-from .importing import import_source, skill_pattern
-from .keys import FILE, SCHEMA_LINE
+from .importing import import_source, kind_of, skill_pattern
+from .keys import FILE, SCHEMA_LINE, Tools
 
 
 def init(
@@ -39,9 +39,10 @@ def init(
         for name, value in of.items():
             if not re.search(r"\$\{\w+\}", value):  # which may be a key, and is not said
                 raise SgdxError(f"{key}: {name}: found no ${{NAME}}, expected no key in {FILE}")
-    kind, found = import_source([source], env=env, headers=headers)
+    found = import_source(Tools(source, env=dict(env), headers=dict(headers)))
     # Paths in the file are relative to its folder.
-    named = source if kind == "server" else os.path.relpath(skill_pattern(source), output)
+    is_path = kind_of(source) != "server"
+    named = os.path.relpath(skill_pattern(source), output) if is_path else source
     found.report_losses(None)
     note_addresses(base_url or "")
     server = {"model": model, **({"base_url": base_url} if base_url else {})}

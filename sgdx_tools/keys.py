@@ -195,6 +195,10 @@ class Tools(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"as
         source = self.client or self.source
         return (source,) if isinstance(source, str) else source
 
+    def patterns(self) -> tuple[str, ...]:
+        """All patterns."""
+        return (self.only,) if isinstance(self.only, str) else self.only
+
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What makes a test fail, in points of cases."""

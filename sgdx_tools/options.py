@@ -10,6 +10,7 @@ from cyclopts.validators import Number
 
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.secrets import split_command
+from sgdx_dataset.options import EACH, split_pairs
 from sgdx_llm.options import ServerOptions
 
 ProjectPath: TypeAlias = Annotated[
@@ -54,6 +55,29 @@ Limit: TypeAlias = Annotated[
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
+class AccessOptions:
+    """What servers of tools get, to let us in."""
+
+    env: Annotated[tuple[str, ...], EACH, Parameter(metavar="NAME=VALUE")] = ()
+    """Give a server's command this variable, such as 'TOKEN=${TOKEN}'. Each ${NAME} is taken from
+    the environment, and what it stands for is written nowhere."""
+
+    header: Annotated[tuple[str, ...], EACH, Parameter(metavar="NAME=VALUE")] = ()
+    """Send this header to a server's URL, such as 'Authorization=Bearer ${TOKEN}'."""
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variables, by name."""
+        return dict(split_pairs("--env", self.env, "NAME=VALUE", may_be_key=True))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers, by name."""
+        return dict(split_pairs("--header", self.header, "NAME=VALUE", may_be_key=True))
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
 class AskOptions(ServerOptions):
     """What is asked of whom."""
 
@@ -84,3 +108,29 @@ class AskOptions(ServerOptions):
             raise SgdxError(f"--repeats {self.repeats}: expected 1 to 100")
         if self.command is not None:
             split_command(self.command)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class TestOptions:
+    """With what a test compares, and where it stops."""
+
+    base: Path | None = None
+    """Measure what FILE changes in the tools, as a pull request does. This file says how the tools
+    were before, and has the cases, models and gate."""
+
+    own_cases: bool = False
+    """With --base: take the cases and the programs of FILE."""
+
+    locked: bool = False
+    """Measure what has changed in the tools since 'sgdx tools lock', as in servers of others."""
+
+    max_cost: Annotated[float | None, Parameter(validator=Number(gt=0))] = None
+    """Stop before the requests of a model cost more than this, by its price in the file."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot stand together."""
+        if self.own_cases and self.base is None:
+            raise SgdxError("--own-cases: expected --base beside it")
+        if self.locked and self.base is not None:
+            raise SgdxError("--locked: found --base too, expected one of them")

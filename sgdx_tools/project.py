@@ -90,24 +90,13 @@ def import_tools(file: KeysFile) -> Project:
     """The tools of a file, without its cases; what is lost is said."""
     given = file.keys.source()
     sources = given.sources()
-    only = (given.only,) if isinstance(given.only, str) else given.only
     with contextlib.chdir(file.path.parent):
         if len(sources) == 1 and (Path(sources[0]) / TOOLS).exists():
             return read_project(Path(sources[0]))
-        is_live = all(kind_of(source) == "server" for source in sources)
         for key in ("start", "env", "headers"):
-            if getattr(given, key) and not is_live:
+            if getattr(given, key) and any(kind_of(source) != "server" for source in sources):
                 raise file.fault("found no server, expected its command or URL", "tools", key)
-        if is_live:
-            from .importing.mcp_servers import Access, Server, import_servers, started
-
-            programs = [given.start] if given.start else []
-            access = Access.of(given.env, given.headers, [*sources, *programs])
-            with started(given.start, sources, access) if programs else contextlib.nullcontext():
-                asked = [Server(source, access) for source in sources]
-                collection = import_servers(asked, only)
-        else:
-            _, collection = import_source(sources, only, as_tools=given.as_ == "tools")
+        collection = import_source(given)
     collection.report_losses(None)
     tools, source = collection.tools, collection.source()
     return Project(str(file.path), tools, source=source, cases_file=Path(CASES))

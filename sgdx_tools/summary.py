@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
 from sgdx_dataset.io.console import escape_controls
+from sgdx_dataset.io.files import check_output, write_bytes
 from sgdx_eval.tables import Cell, table, to_markdown
 from sgdx_metric.variants import ORIGINAL
 
 from .scoring import Scored
 from .tables import headline, noise_text, short_words
-from .verdict import End, Verdict, qualifiers
+from .verdict import End, Verdict, cannot_tell, qualifiers
 
 _MOST_ELEMENTS, _MOST_CASES = 5, 20
 _TITLE = "Tools under other words"
@@ -29,6 +31,34 @@ class Result(NamedTuple):
     scored: Scored | None
     # None where there is no limit to judge by.
     verdict: Verdict | None
+
+
+class Outputs(NamedTuple):
+    """The files that say what became of a test, by the options that name them."""
+
+    places: dict[str, Path]
+
+    @classmethod
+    def of(cls, junit: Path | None, summary: Path | None) -> Outputs:
+        """Those of the two that are given, wherever the test works."""
+        given = {"--junit": junit, "--summary": summary}
+        return cls({option: place.absolute() for option, place in given.items() if place})
+
+    def check(self) -> None:
+        """Refuse a place where something else is."""
+        for option, place in self.places.items():
+            check_output(place, option, mark=JUNIT_MARK if option == "--junit" else SUMMARY_MARK)
+
+    def tell(self, results: Sequence[Result] | str) -> None:
+        """Write what became of each model, or why nothing did."""
+        if isinstance(results, str):
+            verdict = cannot_tell(f"the test did not end: {results}")
+            results = [Result("test", None, verdict)]
+        for option, place in self.places.items():
+            if option == "--junit":
+                write_bytes(place, junit_xml(results), mark=JUNIT_MARK)
+            else:
+                write_bytes(place, summary_text(results), mark=SUMMARY_MARK)
 
 
 def summary_text(results: Sequence[Result]) -> bytes:

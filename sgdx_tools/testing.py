@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.io.console import escape_controls
-from sgdx_dataset.io.files import check_output, note_read, remove, run_folder, write_bytes
+from sgdx_dataset.io.files import note_read, remove, run_folder
 from sgdx_dataset.io.secrets import addresses_in, origin
 from sgdx_eval.result import write_result
 from sgdx_llm.answer_file import keep_answers
@@ -28,70 +28,43 @@ from .data import Project
 from .folder import CASES, with_variants
 from .importing import kind_of
 from .keys import FILE, KeysFile, Model, run_of, with_defaults
+from .options import TestOptions
 from .predictions import ANSWERS, read_predictions
 from .project import import_tools, load, load_tools, lock_of, reworded
 from .report import write_report
 from .rewording import control_variants
 from .scoring import Scored, score_files
-from .summary import JUNIT_MARK, SUMMARY_MARK, Result, junit_xml, summary_text
+from .summary import Outputs, Result
 from .tables import headline
 from .verdict import End, Verdict, cannot_tell, judge, judge_search, power, status_of
 from .versions import is_same, variant_between
 
 
 def test(
-    path: Path,
-    base: Path | None,
-    limit: int | None,
-    junit: Path | None,
-    summary: Path | None,
-    max_cost: float | None,
-    own_cases: bool = False,
-    locked: bool = False,
+    path: Path, how: TestOptions, limit: int | None, outputs: Outputs
 ) -> tuple[int, dict[str, Verdict]]:
     """Do all that is asked for; the status is 1 if a model fails, 2 if it cannot be told.
 
-    Also the verdict on each model, where there is a gate.
-    With a base, cases, models, gate and keys of servers are those of that file: other words are
-    those that the tools of the first file have. If locked, the tools before are those of the file's
-    lock. Whatever ends the test, summary and JUnit say what
-    became of it, and nothing that an earlier test wrote is left for one that died.
+    Also the verdict on each model, where there is a gate. With a base, cases, models, gate and keys
+    of servers are those of that file: other words are those that the tools of the first file have.
+    If locked, the tools before are those of the file's lock. Whatever ends the test, its outputs
+    say what became of it, and nothing that an earlier test wrote is left for one that died.
     """
-    outputs = [
-        (option, place.absolute(), mark, written)
-        for option, place, mark, written in (
-            ("--junit", junit, JUNIT_MARK, junit_xml),
-            ("--summary", summary, SUMMARY_MARK, summary_text),
-        )
-        if place
-    ]
     run = run_of(path)
     report = run / "report.html"
-
-    def check() -> None:
-        for option, place, mark, _ in outputs:
-            check_output(place, option, mark=mark)
-
-    def tell(results: Sequence[Result] | str) -> None:
-        if isinstance(results, str):
-            verdict = cannot_tell(f"the test did not end: {results}")
-            results = [Result("test", None, verdict)]
-        for _, place, mark, written in outputs:
-            write_bytes(place, written(results), mark=mark)
-
     with run_folder(run):
-        check()
+        outputs.check()
         try:
-            file = _read_keys(path, base, own_cases, max_cost)
-            check()
-            tell("it was killed")  # which another result replaces, unless it is true
-            results = _results(path, file, run, limit, base is not None, own_cases, locked)
+            file = _read_keys(path, how)
+            outputs.check()  # also against what the file names
+            outputs.tell("it was killed")  # which another result replaces, unless it is true
+            results = _results(path, file, run, limit, how)
         except SgdxError as error:
             with contextlib.suppress(SgdxError):  # of an output that is refused, as the error says
-                tell(str(error))
+                outputs.tell(str(error))
             remove(report)
             raise
-        tell(results)
+        outputs.tell(results)
         if not any(result.scored for result in results):
             remove(report)  # of an earlier test
     if report.exists():
@@ -106,22 +79,16 @@ def test(
 
 
 def _results(
-    path: Path,
-    file: KeysFile,
-    run: Path,
-    limit: int | None,
-    is_compared: bool,
-    own_cases: bool,
-    locked: bool,
+    path: Path, file: KeysFile, run: Path, limit: int | None, how: TestOptions
 ) -> list[Result]:
     """Ask every model, and judge each that has answered everything; write the report of these."""
-    own, gate = path.parent.absolute(), file.gate
+    own, own_cases, locked, gate = path.parent.absolute(), how.own_cases, how.locked, file.gate
     names = file.names(own if own_cases else None)
     options = [file.options("models", i) for i in range(len(names))]
 
     project = load_tools(file, locked)
     check_cases(project)  # before words are paid for
-    is_compared = is_compared or locked
+    is_compared = how.base is not None or locked
     made = _compared(project, file, KeysFile(path), locked) if is_compared else reworded(project)
     if not isinstance(made, Project):
         why = made or "the run did not end: the model that rewords has not answered everything"
@@ -203,19 +170,19 @@ def _check_variables(head: KeysFile, base: KeysFile) -> None:
         raise SgdxError(f"{head.path}: tools: {found}, expected no other variables than the base's")
 
 
-def _read_keys(path: Path, base: Path | None, own_cases: bool, max_cost: float | None) -> KeysFile:
+def _read_keys(path: Path, how: TestOptions) -> KeysFile:
     """What a file asks for, or its base, perhaps with the file's cases and programs.
 
     Servers stay those of the base, as they get keys.
     """
-    file, own = KeysFile(base or path), KeysFile(path)
+    file, own = KeysFile(how.base or path), KeysFile(path)
     keys, models = file.keys, [*file.keys.models]
-    if own_cases:
+    if how.own_cases:
         programs = [model for model in own.keys.models if model.command]
         models = [*(model for model in models if not model.command), *programs]
         keys = replace(keys, cases=str((path.parent / (own.keys.cases or CASES)).absolute()))
-    if max_cost is not None:
-        models = [m if m.command else replace(m, max_cost=max_cost) for m in models]
+    if how.max_cost is not None:
+        models = [m if m.command else replace(m, max_cost=how.max_cost) for m in models]
     file.keys = replace(keys, models=tuple(models))
     note_read(path)
     return file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -12,6 +12,7 @@ from sgdx_dataset import SgdxError
 from sgdx_dataset.io.files import read_input
 
 if TYPE_CHECKING:
+    from ..keys import Tools
     from .collection import Collection
 
 Kind = Literal["server", "client", "skills", "openapi", "bfcl", "list"]
@@ -20,67 +21,61 @@ _TEXTS = (".toml", ".json", ".jsonl", ".yaml", ".yml", ".md", ".txt")
 
 
 def import_source(
-    sources: Sequence[str],
-    only: Sequence[str] = (),
-    *,
-    with_headers: bool = False,
-    as_tools: bool = False,
-    env: Mapping[str, str] | None = None,
-    headers: Mapping[str, str] | None = None,
-    answers: Sequence[Path] = (),
-) -> tuple[Kind, Collection]:
-    """Read tools from sources of one kind, which it returns beside them.
+    given: Tools, answers: Sequence[Path] = (), with_headers: bool = False
+) -> Collection:
+    """Read the tools of sources, which are of one kind.
 
     They are a list of tools or an OpenAPI document, skills by their folder or a pattern, MCP
     servers by command or address, or cases of BFCL, whose answers are in files of their own.
     """
     from .collection import Collection, parse_document
 
+    sources, only = given.sources(), given.patterns()
     kinds = {kind_of(source): source for source in sources}
     if len(kinds) != 1 or (len(sources) > 1 and {*kinds} & {"openapi", "list"}):
         found = ", ".join(f"{source} ({kind})" for kind, source in kinds.items()) or "none"
         raise SgdxError(f"found the sources {found}, expected one, or several of one kind")
-    ((kind, _),) = kinds.items()
-    fitting = {
+    (kind,) = kinds
+    fitting: dict[str, tuple[Kind, object]] = {
         "answers": ("bfcl", answers),
         "with-headers": ("openapi", with_headers),
-        "as-tools": ("skills", as_tools),
-        "env": ("server", env),
-        "headers": ("server", headers),
+        "as-tools": ("skills", given.as_),
+        "start": ("server", given.start),
+        "env": ("server", given.env),
+        "headers": ("server", given.headers),
     }
-    for option, (of, given) in fitting.items():
-        if given and kind != of:
+    for option, (of, value) in fitting.items():
+        if value and kind != of:
             raise SgdxError(f"{option}: found a source of the kind {kind}, expected {of}")
-    if only and kind == "bfcl":
-        raise SgdxError("only: found cases of BFCL, which name their tools")
     if kind == "server":
-        from .mcp_servers import Access, Server, import_servers
+        from .mcp_servers import import_started
 
-        access = Access.of(env or {}, headers or {}, sources)
-        return kind, import_servers([Server(source, access) for source in sources], only)
+        return import_started(given)
     if kind == "client":
         from .clients import client_servers
         from .mcp_servers import import_servers
 
-        return kind, import_servers([of for s in sources for of in client_servers(Path(s))], only)
+        return import_servers([of for s in sources for of in client_servers(Path(s))], only)
     if kind == "skills":
         from .skills import import_skills
 
-        return kind, import_skills([skill_pattern(source) for source in sources], only, as_tools)
+        return import_skills([skill_pattern(s) for s in sources], only, bool(given.as_))
     if kind == "bfcl":
         from .bfcl import import_bfcl
 
-        return kind, import_bfcl([Path(source) for source in sources], answers)
+        if only:
+            raise SgdxError("only: found cases of BFCL, which name their tools")
+        return import_bfcl([Path(source) for source in sources], answers)
     path = Path(sources[0])
     if kind == "openapi":
         from .openapi import import_openapi
 
-        return kind, import_openapi(path, with_headers, only)
+        return import_openapi(path, with_headers, only)
     from .tool_lists import import_list
 
     collection = Collection("list", only=only)
     import_list(parse_document(collection.add_file(path), path), path, collection)
-    return kind, collection
+    return collection
 
 
 def kind_of(source: str) -> Kind:

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from logging.handlers import BufferingHandler
@@ -48,6 +48,7 @@ from sgdx_dataset.io.secrets import (
 from sgdx_llm.functions import safe_names
 
 from ..data import Json
+from ..keys import Tools
 from .collection import Collection
 from .tool_lists import tools_of
 
@@ -131,6 +132,15 @@ def _last_line(said: TextIO) -> str:
     lines = take_out(said.read()).strip().split("\n")
     errors = [line for line in lines if re.match(r"\w*(Error|Exception)\b", line)]
     return " ".join((errors or lines)[-1].split())[:300]
+
+
+def import_started(given: Tools) -> Collection:
+    """Ask the servers that are named, which a command may have to start first."""
+    programs = [given.start] if given.start else []
+    access = Access.of(given.env, given.headers, [*given.sources(), *programs])
+    with started(given.start, given.sources(), access) if programs else nullcontext():
+        servers = [Server(source, access) for source in given.sources()]
+        return import_servers(servers, given.patterns())
 
 
 def import_servers(servers: Sequence[Server], only: Sequence[str] = ()) -> Collection:

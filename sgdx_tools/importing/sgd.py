@@ -42,6 +42,7 @@ def import_sgd(
     scores its similarity, where ``sgdx score`` takes that one whole or not at all. Cases are
     turns that a call follows; those of a dialogue belong together.
     """
+    configs = list(dict.fromkeys(configs))
     release, split = open_release(source, variants), split_name(split)
     for config in configs:
         if len(release.variants(config)) != 1:

@@ -21,6 +21,7 @@ from sgdx_tools.data import Json, Project, Tool
 from sgdx_tools.folder import read_project, write_project
 from sgdx_tools.importing import import_source
 from sgdx_tools.json_schema import Layout
+from sgdx_tools.keys import Tools
 from sgdx_tools.traces import add_traces
 from sgdx_tools.values import fault
 
@@ -89,7 +90,7 @@ def document(schemas: Json, folder: Path) -> None:
     file = folder / "api.json"
     content = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths}
     file.write_text(json.dumps(content | {"components": {"schemas": schemas}}))
-    import_source([str(file)])
+    import_source(Tools(str(file)))
 
 
 def log(count: int, folder: Path) -> None:

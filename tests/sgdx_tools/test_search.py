@@ -246,8 +246,8 @@ def test_the_gate_fails_where_tools_are_surely_lost(tmp_path: Path, capsys: Capt
         file.write_text("\n".join([*lines, f"gate: {gate}"]))
         capsys.readouterr()
         assert command("search", file) == status, gate
-        lines = capsys.readouterr().out.splitlines()
-        found = [line for line in lines if line.startswith("recall@") and ": " in line]
+        printed = capsys.readouterr().out.splitlines()
+        found = [line for line in printed if line.startswith("recall@") and ": " in line]
         assert [line.split(":")[:2] for line in found] == [line.split(":") for line in said]
 
 

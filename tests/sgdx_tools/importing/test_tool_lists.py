@@ -11,8 +11,9 @@ import pytest
 
 from sgdx_tools.data import Tool, ToolWords, Variant, Words
 from sgdx_tools.folder import read_project
-from sgdx_tools.importing import import_source
+from sgdx_tools.importing import import_source, kind_of
 from sgdx_tools.importing.collection import Collection
+from sgdx_tools.keys import Tools
 from sgdx_tools.renaming import WordedTools
 
 from ..conftest import Capture, command, objects
@@ -34,9 +35,8 @@ BOOK = Tool("book_table", "Books a table.", TABLE)
 
 
 def read(path: Path) -> Collection:
-    kind, collection = import_source([str(path)])
-    assert kind == "list"
-    return collection
+    assert kind_of(str(path)) == "list"
+    return import_source(Tools(str(path)))
 
 
 @pytest.fixture
