@@ -68,9 +68,9 @@ def after_changes(count: int, right: int, lost: int, won: int, gate: Gate) -> Ve
 @pytest.mark.parametrize("row", read_lines(Path(__file__).with_name("verdicts.jsonl")))
 def test_a_loss_of_some_cases(row: Json) -> None:
     """Predicted from the page, before they were run; of 66.67 points six cases show nothing."""
-    *cases, limit, end = row.values()
-    verdict = after_changes(*cases, Gate(limit))
-    strict = after_changes(*cases, Gate(limit, strict=True))
+    count, right, lost, won, limit, end = row.values()
+    verdict = after_changes(count, right, lost, won, Gate(limit))
+    strict = after_changes(count, right, lost, won, Gate(limit, strict=True))
     assert verdict.end == strict.end == end
     statuses = {"passed": (0, 0), "failed": (1, 1), "cannot tell": (2, 2), "unclear": (0, 2)}
     assert (verdict.status, strict.status) == statuses[end]
