@@ -61,6 +61,7 @@ class StandIn:
     url: str = ""  # the server's address
     bodies: list[Json] = field(default_factory=list)  # what was asked, in order
     asked: list[tuple[str, Json]] = field(default_factory=list)  # the same with their paths
+    method: str = ""  # of the last request, most of which are POST
     keys: set[str] = field(default_factory=set)  # the headers ``Authorization``
     # the headers of the last request, by name in lower case
     headers: dict[str, str] = field(default_factory=dict)
@@ -100,9 +101,10 @@ def serving(stand_in: StandIn) -> Iterator[StandIn]:
             with stand_in.lock:
                 stand_in.under_way += 1
                 stand_in.most = max(stand_in.most, stand_in.under_way)
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or "{}")
             stand_in.headers = {name.lower(): value for name, value in self.headers.items()}
             stand_in.asked.append((self.path, body))
+            stand_in.method = self.command
             found = stand_in.reply(body, self.headers["Authorization"])
             with stand_in.lock:
                 stand_in.under_way -= 1
@@ -117,6 +119,8 @@ def serving(stand_in: StandIn) -> Iterator[StandIn]:
             self.end_headers()
             with suppress(OSError):  # of a client that has read enough
                 self.wfile.write(content)
+
+        do_GET = do_PATCH = do_POST  # noqa: N815
 
         def log_message(self, *_: object) -> None: ...
 

@@ -133,21 +133,7 @@ def test_the_gold_state_is_read_back(sample: dict[str, pa.Table], answer: Answer
             assert all(value in gold[slot] for slot, value in found.slot_values.items())
 
 
-@pytest.mark.parametrize(
-    ("body", "is_answer"),
-    [
-        # What has ended and cannot be read would be said again; what tells of an error would not.
-        ({"choices": [{"finish_reason": "malformed_function_call", "message": None}]}, True),
-        ({"choices": [], "object": "chat.completion", "usage": {}}, True),
-        ({"choices": [{"finish_reason": None, "message": {"content": "H"}}]}, True),
-        ([{"object": "chat.completion.chunk"}], True),
-        ({"status": "failed", "output": []}, False),
-        ({"choices": [{"finish_reason": "error", "message": {"content": ""}}]}, False),
-        ({"choices": []}, False),
-        ({"detail": "rate limit"}, False),
-        ("rate limit", False),
-        (None, False),
-    ],
-)
-def test_a_finished_answer_is_not_asked_again(body: Any, is_answer: bool) -> None:
-    assert (why_no_answer(body) == "") == is_answer
+@pytest.mark.parametrize("row", read_lines(Path(__file__).with_name("finished.jsonl")))
+def test_a_finished_answer_is_not_asked_again(row: Any) -> None:
+    """What has ended and cannot be read would be said again; what tells of an error would not."""
+    assert (why_no_answer(row["body"]) == "") == row["is_answer"]

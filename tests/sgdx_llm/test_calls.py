@@ -28,70 +28,37 @@ def test_calls_in_a_text(row: Any) -> None:
     assert calls_in_text(row["text"], row.get("tools", ())) == (calls, row.get("more", False))
 
 
-RESPONSES = [
-    {"type": "reasoning", "summary": []},
-    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hm."}]},
-    {"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": '{"city":"Rome"}'}
-]  # fmt: skip
-BLOCKS = [
-    {"type": "thinking", "thinking": "?"},
-    {"type": "text", "text": "Hm."},
-    {"type": "tool_use", "id": "c", "name": "get_weather", "input": {"city": "Rome"}},
-]
+# Messages with the calls that they list; answers of other interfaces, of which each says "Hm." and
+# asks for the weather, with how they end; and lines of batches and of programs that ask for it.
+LISTED = read_lines(Path(__file__).with_name("listed_calls.jsonl"))
 
 
-@pytest.mark.parametrize(
-    ("body", "end"),
-    [
-        ({"object": "response", "status": "completed", "output": RESPONSES}, "stop"),
-        ({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"},
-          "output": RESPONSES}, "length"),
-        ({"type": "message", "role": "assistant", "content": BLOCKS, "stop_reason": "tool_use"},
-         "stop"),
-        ({"content": BLOCKS, "stop_reason": "max_tokens"}, "length"),
-    ],
-)  # fmt: skip
-def test_answers_of_other_interfaces(body: Any, end: str) -> None:
-    (choice,) = chat_completion(body)["choices"]
-    assert choice["finish_reason"] == end
+@pytest.mark.parametrize("row", [row for row in LISTED if "message" in row])
+def test_calls_that_a_message_lists(row: Any) -> None:
+    assert [[*call] for call in listed_calls(row["message"])] == row["calls"]
+
+
+@pytest.mark.parametrize("row", [row for row in LISTED if "body" in row])
+def test_answers_of_other_interfaces(row: Any) -> None:
+    (choice,) = chat_completion(row["body"])["choices"]
     message = choice["message"]
-    assert message["content"] == "Hm."
+    assert (choice["finish_reason"], message["content"]) == (row["end"], "Hm.")
     assert [(name, json.loads(a)) for name, a in listed_calls(message)] == [ROME]
-    if "output" in body:  # a part that is not known
-        body = {"output": [*RESPONSES, {"type": "computer_call", "id": "x"}]}
-        assert list(chat_completion(body)) == ["unread"]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        {"response": {"body": {"output": RESPONSES}}},
-        {"response": {"status_code": 200, "body": {"type": "message", "content": BLOCKS}}},
-        {"result": {"type": "succeeded", "message": {"type": "message", "content": BLOCKS}}},
-        {"calls": [{"name": "get_weather", "arguments": {"city": "Rome"}}]},
-    ],
-)
-def test_lines_of_batches_and_programs(line: Any) -> None:
-    name, body = read_answer_line(json.dumps({"custom_id": "x", **line}).encode())
+def test_a_part_of_an_answer_that_is_not_known_makes_it_unread() -> None:
+    part = {"type": "computer_call", "id": "x"}
+    assert list(chat_completion({"output": [{"type": "reasoning", "summary": []}, part]})) == [
+        "unread"
+    ]
+
+
+@pytest.mark.parametrize("row", [row for row in LISTED if "line" in row])
+def test_lines_of_batches_and_programs(row: Any) -> None:
+    name, body = read_answer_line(json.dumps({"custom_id": "x", **row["line"]}).encode())
     assert name == "x"
     (found,) = listed_calls(chat_completion(body)["choices"][0]["message"])
     assert (found[0], decode_arguments(found[1])) == ROME
-
-
-@pytest.mark.parametrize(
-    ("message", "calls"),
-    [
-        ({"tool_calls": [{"function": {"name": "now", "arguments": "{}"}}]}, [("now", "{}")]),
-        ({"tool_calls": [{"function": {"name": "now"}}]}, [("now", None)]),
-        ({"content": "Hm.", "function_call": {"name": "now", "arguments": ""}}, [("now", "")]),
-        ({"content": BLOCKS}, [("get_weather", '{"city": "Rome"}')]),
-        ({"tool_calls": [{"type": "custom", "custom": {"name": "x"}}]}, [(None, None)]),
-        ({"tool_calls": {"name": "now"}}, [(None, None)]),
-        ({"tool_calls": None, "function_call": None, "content": "Hm."}, []),
-    ],
-)
-def test_calls_that_a_message_lists(message: Any, calls: list[Any]) -> None:
-    assert listed_calls(message) == calls
 
 
 @pytest.mark.parametrize("written", [None, "", " ", "null", "{}", "[]", [], {}])

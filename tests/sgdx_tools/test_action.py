@@ -9,16 +9,15 @@ import shlex
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 import yaml
 
 from ..conftest import ROOT
-from ..sgdx_llm.server import Json, StandIn, serving
+from ..sgdx_llm.server import Fault, Json, StandIn, serving
 from .test_your_own_tools import MCP_SERVER, first_lines, model, sections
 
 pytestmark = pytest.mark.posix
@@ -27,80 +26,50 @@ HARMLESS = ("City of the restaurant", "City where one eats")
 COSTLY = ("'city'", "'municipality'")
 
 
-class GitHub(ThreadingHTTPServer):
+# What the API may answer in place of a list of comments.
+FAULTS = {"half": b'[{"a', "html": b"<html>ok", "no list": b'{"message": "ok"}'}
+
+
+@dataclass
+class GitHub(StandIn):
     """GitHub's comments of one pull request: who wrote each, and its text."""
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Comments)
-        self.comments = [("you", "Looks good to me.")]
-        self.fault = ""
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
+    comments: list[tuple[str, str]] = field(default_factory=lambda: [("you", "Looks good to me.")])
+    fault: str = ""
 
     @property
     def own(self) -> list[str]:
         """What the action has written."""
         return [text for author, text in self.comments if author == "github-actions[bot]"]
 
-
-# What the API may answer beside a list of comments.
-FAULTS = {"half": b'[{"a', "html": b"<html>ok", "no list": b'{"message": "ok"}'}
-
-
-class _Comments(BaseHTTPRequestHandler):
-    server: GitHub
-
-    def do_GET(self) -> None:
-        fault = self.server.fault
-        assert self.path.split("?")[0] == "/repos/you/api/issues/7/comments"
-        url = f"{self.server.url}/repos/you/api/issues/comments"
-        # The first is of an account that is gone.
-        listed: list[Json] = [{"url": f"{url}/99", "body": None, "user": None}]
-        for i, (author, text) in enumerate(self.server.comments):
-            listed.append({"url": f"{url}/{i}", "body": text, "user": {"login": author}})
-        if fault == "dropped":
-            self.close_connection = True
-        else:
-            length = [("Content-Length", "100")] if fault == "half" else []
-            self._answer(200, FAULTS.get(fault, json.dumps(listed).encode()), *length)
-
-    def do_POST(self) -> None:
-        self._write(len(self.server.comments))
-
-    def do_PATCH(self) -> None:
-        self._write(int(self.path.rpartition("/")[2]))
-
-    def _write(self, place: int) -> None:
-        assert self.headers["Authorization"] == "Bearer t"
-        if self.server.fault == "forbidden":
-            return self._answer(403, b'{"message": "Resource not accessible by integration"}')
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
-        assert len(body) <= 65536  # GitHub answers 422 otherwise
-        comments = self.server.comments
-        assert all(author == "github-actions[bot]" for author, _ in comments[place : place + 1])
-        comments[place : place + 1] = [("github-actions[bot]", body)]
-        self._answer(200, b"{}")
-
-    def _answer(self, status: int, content: bytes, *headers: tuple[str, str]) -> None:
-        self.send_response(status)
-        for header in headers:
-            self.send_header(*header)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None: ...
+    def reply(self, body: Json, key: str) -> Fault:
+        path = self.asked[-1][0].partition("?")[0]
+        if self.method == "GET":
+            assert path == "/v1/repos/you/api/issues/7/comments"
+            if self.fault == "dropped":
+                return None
+            # The first is of an account that is gone.
+            listed: list[Json] = [{"url": f"{self.url}/99", "body": None, "user": None}]
+            for i, (author, text) in enumerate(self.comments):
+                listed.append({"url": f"{self.url}/{i}", "body": text, "user": {"login": author}})
+            return 200, {}, FAULTS.get(self.fault, json.dumps(listed).encode())
+        assert key == "Bearer t"
+        if self.fault == "forbidden":
+            return 403, {}, b'{"message": "Resource not accessible by integration"}'
+        assert len(body["body"]) <= 65536  # GitHub answers 422 otherwise
+        place = int(path.rpartition("/")[2]) if self.method == "PATCH" else len(self.comments)
+        assert all(
+            author == "github-actions[bot]" for author, _ in self.comments[place : place + 1]
+        )
+        self.comments[place : place + 1] = [("github-actions[bot]", body["body"])]
+        return 200, {}, b"{}"
 
 
 @pytest.fixture
 def github() -> Iterator[GitHub]:
-    with GitHub() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    with serving(GitHub()) as server:
+        assert isinstance(server, GitHub)
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def git(*words: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from sgdx_tools.json_schema import INNER, Layout
 from sgdx_tools.renaming import Renaming, WordedTools
 from sgdx_tools.rewording import distinct
 
-from .conftest import Capture, command, objects, user
+from .conftest import Capture, command, user
 
 # Awkward in pointers, patterns and paths. ``a.b`` may be two parts of one path.
 NAMES = ("amount", "a/b", "~x-y", "a.b", "%25")
@@ -170,23 +171,10 @@ def _names(schema: Json) -> Iterator[str]:
             pending += part
 
 
-FERRIES = {
-    "ferry_times": Tool(
-        "ferry_times",
-        "List departures. Call find_harbour first to get harbour_id, not `search`.",
-        objects(["harbour_id"], harbour_id={"type": "string", "description": "From find_harbour"}),
-    ),
-    "find_harbour": Tool("find_harbour", "Find the harbour_id of a harbour", objects(name={})),
-    "search": Tool("search", "Search for a ferry; search(name) is quick", objects(name={})),
-}
-NEW_FERRIES = Variant(
-    "new",
-    {
-        "ferry_times": ToolWords("departures", parameters={"harbour_id": Words("port_code")}),
-        "find_harbour": ToolWords("look_up_port", parameters={"name": Words("port_name")}),
-        "search": ToolWords("look", "Look it up; ferry_times has departures"),
-    },
-)
+# Tools whose texts speak of each other, and new words for all of them.
+_WORDED = json.loads(Path(__file__).with_name("ferries.json").read_text())
+FERRIES = {record["name"]: Tool(**record) for record in _WORDED["tools"]}
+NEW_FERRIES = Variant("new", msgspec.convert(_WORDED["words"], dict[str, ToolWords]))
 
 
 def test_names_are_changed_where_texts_speak_of_them(tmp_path: Path, capsys: Capture) -> None:

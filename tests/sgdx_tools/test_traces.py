@@ -176,30 +176,9 @@ def test_an_alternative_may_be_a_list(tmp_path: Path) -> None:
         assert score(tmp_path / "api", [row])["call_orig"] == right
 
 
-def said(utterance: Any, arguments: Any, **more: Any) -> Json:
-    return {"utterance": utterance, "arguments": arguments, **more}
-
-
-WRITTEN: Json = {
-    "book": {
-        "cases": [
-            said("A table for three", {"people": 3}),
-            said(" a TABLE for  three", {"people": 3}),  # said twice
-            said("A table for many", {"people": "many"}),  # the schema refuses it
-            said("A table in Rome", {"place": {"city": "Rome"}}),  # lacks what is required
-            said("Two", {"people": 2}),  # a case of the folder
-            said("", {"people": 2}),
-            said("For six", "[6]"),
-            said("For nine", '{"people": 9}'),
-            "what?",
-        ],
-        "near": said("Is it dry on the terrace in Rome?", {"city": "Rome"}, tool="weather"),
-    },
-    "weather": {
-        "cases": [said("Oslo?", {"city": "Oslo"})],
-        "near": said("Rain dance", {}, tool="dance"),
-    },
-}
+# What a model writes of each tool: what can be used and what is near; what is said twice, what the
+# schema refuses, what the folder has already; and what is near to a tool that there is not.
+WRITTEN: Json = json.loads(Path(__file__).with_name("written_cases.json").read_text())
 
 
 def answer(body: Json) -> Json:

@@ -138,19 +138,6 @@ def test_what_a_server_prints_beside_messages_is_one_line(by_hand: str, capfd: C
     assert "asking" in asking and "1 times" in noise
 
 
-def test_a_program_gets_a_key_that_is_never_shown(
-    by_hand: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
-) -> None:
-    monkeypatch.setenv("MY_TOKEN", "sk-secret")
-    words = ("import", f"{by_hand} locked", "--output")
-    assert command(*words, tmp_path / "api", "--env", "TOKEN=Bearer ${MY_TOKEN}") == 0
-    assert command(*words, tmp_path / "no", "--env", "TOKEN=${MY_TOKEN}") == 2
-    error = capfd.readouterr().err.splitlines()[-1]
-    assert "it said: debug: starting [key]" in error and "sk-secret" not in error
-    files = [path for path in (tmp_path / "api").rglob("*") if path.is_file()]
-    assert files and not any("secret" in path.read_text() for path in files)
-
-
 def test_what_a_started_server_says_as_it_dies_is_told_without_its_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

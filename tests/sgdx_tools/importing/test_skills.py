@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from sgdx_tools.project import load_tools
 from sgdx_tools.scoring import score
 
 from ...conftest import ROOT
-from ..conftest import Capture, call, command, user, write_lines
+from ..conftest import Capture, call, command, read_lines, user, write_lines
 
 FORMS = "---\nname: pdf-forms\ndescription: Fills in forms\nlicense: MIT\n---\n# Forms\n"
 TABLES = "\ufeff---\r\nname: tables\r\ndescription: >\r\n  Reads\r\n  tables\r\n---\r\n---\r\n"
@@ -43,33 +44,16 @@ def test_front_matter_is_read_and_the_rest_is_kept(place: Path) -> None:
     assert [*import_skills([f"{place}/skills/*/SKILL.md"], only=["pdf*"]).tools] == ["pdf-forms"]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("name: x\ndescription: y\n", "---"),
-        ("---\nname: x\ndescription: y\n", "---"),
-        ("---\nname: x\n---\n# Title\n", "description"),
-        ("---\nname: x\ndescription: '  '\n---\n", "description"),
-        ("---\nname: [x]\ndescription: y\n---\n", "`$.name`"),
-        ("---\nname: x\ndescription: do: this\n---\n", "line 3"),
-        ("---\nname: x\ndescription: y\nname: z\n---\n", "'name'"),
-        ("---\nname: pdf-forms\ndescription: the same name\n---\n", "one/SKILL.md"),
-        ("---\nname: x\ndescription: y\ndisable-model-invocation: true\n---\n", "true"),
-        ("---\n- x\n---\n", "`array`"),
-        ("---\nname: \xff\n---\n".encode("latin-1"), "0xff"),
-    ],
-)
-def test_what_is_no_skill_is_left_out_by_name(
-    place: Path, text: str | bytes, said: str, capsys: Capture
-) -> None:
+@pytest.mark.parametrize("row", read_lines(Path(__file__).with_name("no_skills.jsonl")))
+def test_what_is_no_skill_is_left_out_by_name(place: Path, row: Any, capsys: Capture) -> None:
     """One faulty file of a repository keeps nobody from the others."""
-    content = text if isinstance(text, bytes) else text.encode()
+    content = row["text"].encode("utf-8", "surrogateescape")
     (place / "skills" / "two" / "SKILL.md").write_bytes(content)
     pattern, api = f"{place}/skills/**/SKILL.md", place / "api"
     assert command("import", pattern, "--output", api) == 0
     assert [*read_project(api).tools] == ["pdf-forms"]
     (line,) = (line for line in capsys.readouterr().err.splitlines() if "left out" in line)
-    assert "two/SKILL.md" in line and said in line
+    assert "two/SKILL.md" in line and row["said"] in line
     assert command("check", place / "skills") == 0
     for name in ("one", "two"):
         (place / "skills" / name / "SKILL.md").write_bytes(b"")
