@@ -6,7 +6,9 @@ room is imported only when one of its commands is called.
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import is_dataclass
@@ -16,7 +18,7 @@ from typing import Any
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
-from sgdx_dataset.io.console import check_path, is_first, run
+from sgdx_dataset.io.console import is_first, run
 from sgdx_dataset.io.errors import SgdxError
 from sgdx_dataset.io.files import check_output, note_named
 from sgdx_metric.errors import ScoreError
@@ -142,18 +144,26 @@ def _check_files(options: Mapping[str, Any], tokens: list[str]) -> None:
 
 
 def _check_paths(tokens: list[str]) -> None:
-    """Refuse a value of an option that is no path, or in which a path after ``=`` is none."""
+    """Refuse a value that is empty, or that no file system takes as a path, as after its ``=``."""
     option = ""
     for token in tokens:
+        values = [token]
         if token.startswith("--"):
             option, equals, value = token.partition("=")
             values = [value] if equals else []
-        else:
-            values = [token]
         for value in values:
-            check_path(option, value)
-            if path := value.partition("=")[2]:
-                check_path(option, path)
+            if not value:
+                raise SgdxError(f"{option or 'argument'}: found an empty value, expected one")
+            if re.search("[\0\ud800-\udfff]", value):
+                raise SgdxError(f"{option} {value!a}: found a NUL or no UTF-8, expected a text")
+            for path in filter(None, (value, value.partition("=")[2])):
+                try:
+                    Path(path).stat()
+                except (OSError, UnicodeError) as error:
+                    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+                        found = "found a link that leads to itself"
+                        expected = "expected a file or folder"
+                        raise SgdxError(f"{option} {path}: {found}, {expected}") from None
 
 
 def main(arguments: list[str] | None = None) -> int:

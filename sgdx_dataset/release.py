@@ -171,7 +171,7 @@ class Release:
         splits = self.splits(config)
         if not splits:
             raise SgdxError(f"{self.name}: has no dialogues under {config}, expected some")
-        if split is not None and split_name(split) not in splits:
+        if split is not None and split not in splits:
             raise SgdxError(f"{self.name}: has no dialogues in {split} under {config}")
 
     # ---- schemas

@@ -317,7 +317,8 @@ def whole_table(
     release: Release, split: str, config: str, kind: Kind, columns: Sequence[str] | None
 ) -> pa.Table:
     """The rows of a split under a config, of all its dialogue files."""
-    with progress(f"Making {kind}", steps(release, [config], [split_name(split)])):
+    split = split_name(split)
+    with progress(f"Making {kind}", steps(release, [config], [split])):
         tables = row_tables(release, split, config, kind, columns)
         return pa.concat_tables([table for _, table in tables])
 
@@ -346,7 +347,6 @@ def row_tables(
         known = ", ".join(schema.names)
         raise SgdxError(f"unknown column {unknown[0]!r}, expected one of {known}")
     schema = pa.schema([schema.field(name) for name in columns or schema.names])
-    split = split_name(split)
     release.check_dialogues(config, split)
     seen, domains = release.seen_services(), None
     if kind == "turns":

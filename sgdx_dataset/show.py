@@ -66,26 +66,26 @@ def _find(
     variants = [variant for config in configs for variant in release.variants(config)]
     splits = [split_name(split)] if split else list(reversed(SPLITS))
     for name in splits:
-        if dialogue_id:
-            searched = release.with_dialogue(name, dialogue_id)
-            for _, dialogues in read_dialogues(searched, name):
-                if any(dialogue["dialogue_id"] == dialogue_id for dialogue in dialogues):
-                    return searched, name, dialogue_id
-        elif release.dialogue_files(name):
-            original = release.schema(name, "original")
-            other = {
-                old.service_name
-                for variant in variants
-                if name in release.schema_splits(variant)
-                for old, new in zip(original, release.schema(name, variant), strict=True)
-                if encode(old) != encode(new)
-            }
-            first = ""
-            for _, dialogues in read_dialogues(release, name):
-                for dialogue in dialogues:
-                    first = first or dialogue["dialogue_id"]
-                    if other.intersection(dialogue["services"]):
-                        return release, name, dialogue["dialogue_id"]
+        if not release.dialogue_files(name):
+            continue
+        searched = release.with_dialogue(name, dialogue_id) if dialogue_id else release
+        reworded = {
+            old.service_name
+            for variant in variants
+            if name in release.schema_splits(variant)
+            for old, new in zip(release.schema(name, "original"), release.schema(name, variant))
+            if encode(old) != encode(new)
+        }
+        first = ""
+        for _, dialogues in read_dialogues(searched, name):
+            for dialogue in dialogues:
+                found = dialogue["dialogue_id"]
+                first = first or found
+                if found == dialogue_id or not (
+                    dialogue_id or reworded.isdisjoint(dialogue["services"])
+                ):
+                    return searched, name, found
+        if not dialogue_id:
             return release, name, first
     expected = f" {dialogue_id!r}, expected an id such as 1_00000" if dialogue_id else ""
     raise SgdxError(f"{release.name}: {', '.join(splits)}: found no dialogue{expected}")
@@ -134,19 +134,13 @@ def _shown(text: str) -> str:
 
 def words_of_service(release: Release, service_name: str) -> str:
     """All names and descriptions of a service, as JSON that ``--variant NAME=FILE`` takes."""
-    services = {
-        service.service_name: service
-        for split in release.schema_splits("original")
-        for service in release.schema(split, "original")
-    }
+    schemas = (release.schema(s, "original") for s in release.schema_splits("original"))
+    services = {service.service_name: service for schema in schemas for service in schema}
     if service_name not in services:
         names = ", ".join(sorted(services))
         raise SgdxError(f"{release.name}: has no service {service_name}, expected one of {names}")
     service = services[service_name]
-    slots, intents = (
-        {e.name: {"name": e.name, "description": e.description} for e in elements}
-        for elements in (service.slots, service.intents)
-    )
-    words = {"name": service_name, "description": service.description}
-    all_words = {service_name: {**words, "slots": slots, "intents": intents}}
-    return pretty_json(all_words, 2).decode().rstrip()
+    words: dict[str, object] = {"name": service_name, "description": service.description}
+    for kind, elements in (("slots", service.slots), ("intents", service.intents)):
+        words[kind] = {e.name: {"name": e.name, "description": e.description} for e in elements}
+    return pretty_json({service_name: words}, 2).decode().rstrip()

@@ -58,8 +58,8 @@ def subset(release: Release, split: str, count: int, seed: int) -> Subset:
     for name, value, least in (("--count", count, 1), ("--seed", seed, 0)):
         if value < least:
             raise SgdxError(f"{name}: found {value}, expected {least} or more")
-    release.check_dialogues("original", split)
     split = split_name(split)
+    release.check_dialogues("original", split)
     services = _services(release, split)
     if count > len(services):
         raise SgdxError(

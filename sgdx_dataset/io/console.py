@@ -5,7 +5,6 @@ The command lines of all packages use it, so that they end alike.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import signal
@@ -132,20 +131,6 @@ def run(
     if line and is_main_process:
         say(program, line)
     return status
-
-
-def check_path(option: str, value: str) -> None:
-    """Refuse a value that is empty, or that no file system takes as a path, by its name."""
-    if not value:
-        raise SgdxError(f"{option or 'argument'}: found an empty value, expected one")
-    if re.search("[\0\ud800-\udfff]", value):
-        raise SgdxError(f"{option} {value!a}: found a NUL or no UTF-8, expected a text")
-    try:
-        Path(value).stat()
-    except (OSError, UnicodeError) as error:
-        if isinstance(error, OSError) and error.errno == errno.ELOOP:
-            found = "found a link that leads to itself"
-            raise SgdxError(f"{option} {value}: {found}, expected a file or folder") from None
 
 
 def say(program: str, message: str) -> None:

@@ -19,13 +19,6 @@ from .conftest import DIALOGUE, write
 TOP = "dstc8-schema-guided-dialogue-0123abc"
 
 
-def packed(mini: Path) -> Path:
-    """The mini release as a zip with one top folder, as GitHub serves it."""
-    top = mini.parent / "packed" / TOP
-    shutil.copytree(mini, top)
-    return Path(shutil.make_archive(str(mini.parent / "release"), "zip", top.parent, TOP))
-
-
 def test_an_archive_gives_what_its_directory_gives(mini: Path) -> None:
     """Also of files with the marks that Windows' editors write."""
     for encoding, path in (
@@ -33,7 +26,8 @@ def test_an_archive_gives_what_its_directory_gives(mini: Path) -> None:
         ("utf-16", mini / "test" / "dialogues_001.json"),
     ):
         path.write_bytes(path.read_text().encode(encoding))
-    place = packed(mini)
+    shutil.copytree(mini, mini.parent / "packed" / TOP)  # as GitHub serves it
+    place = Path(shutil.make_archive(str(mini.parent / "r"), "zip", mini.parent / "packed", TOP))
     archive, directory = open_release(place), open_release(mini)
     assert archive.files.keys() == directory.files.keys()
     assert len(archive.files) == 3 + 3 + 15

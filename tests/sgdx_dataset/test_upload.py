@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from huggingface_hub import constants
 
 from sgdx_dataset import SgdxError
 from sgdx_dataset.options import UploadOptions
@@ -25,7 +26,6 @@ from sgdx_dataset.push import (
 from ..hub import READ_TOKEN, SEEDS, TOKEN, Answer, Hub, Repository
 
 Push = Callable[..., str | Path]
-Fault = Callable[[Hub, pytest.MonkeyPatch], None]
 LARGE = b"0123456789abcdef" * 12_500  # in four parts
 CARD = b"---\nlicense: apache-2.0\n---\n# Rows\n"
 FILES = {"README.md": CARD, "data/v1/large.parquet": LARGE, "data/v1/test-0.parquet": b"rows"}
@@ -188,52 +188,41 @@ def test_a_fault_at_any_step_leaves_nothing_half_and_the_second_try_repairs(
     assert of(online).tags == {"v1": of(online).commits[-1][0]}
 
 
-def token(value: str) -> Fault:
-    return lambda hub, patch: patch.setenv("HF_TOKEN", value)
-
-
-def constant(name: str, value: object) -> Fault:
-    return lambda hub, patch: patch.setattr(f"huggingface_hub.constants.{name}", value)
-
-
-def nothing(hub: Hub, patch: pytest.MonkeyPatch) -> None:
-    """No fault but that of the name or the options."""
-
-
-# By fault: the repository, the options, what is at fault, and a word that names it.
-REFUSED: dict[str, tuple[str, dict[str, Any], Fault, str]] = {
-    "no owner": ("rows", {}, nothing, "YOU/rows"),
-    "a name that the Hub refuses": ("you/ro..ws", {}, nothing, "you/ro..ws"),
-    "two owners": ("you/and/rows", {}, nothing, "you/and/rows"),
-    "another's name": ("somebody/rows", {}, nothing, "you, org"),
-    "a token that may only read": ("you/rows", {}, token(READ_TOKEN), "only read"),
-    "a wrong token": ("you/rows", {}, token("hf_wrong"), "access token"),
-    "no token": ("you/rows", {}, token(""), "HF_TOKEN"),
-    "nobody listens": ("you/rows", {}, constant("ENDPOINT", "http://127.0.0.1:9"), "cannot be"),
-    "offline": ("you/rows", {}, constant("HF_HUB_OFFLINE", True), "offline"),
-    "a tag that is none": ("you/rows", {"tag": "a tag"}, nothing, "--tag"),
-    "no repository to propose to": ("you/rows", {"pull_request": True}, nothing, "pull request"),
-    "a tag for what is only proposed": (
-        "you/rows", {"pull_request": True, "tag": "v1"}, nothing, "--tag",
-    ),
-    "private, but public": ("you/there", {"private": True}, nothing, "public"),
-    "of another kind": ("you/there", {"what": "report"}, nothing, "dataset"),
-}  # fmt: skip
+# By fault: the repository, the options, the environment, and a word that names it.
+REFUSED: dict[str, tuple[str, dict[str, Any], dict[str, str], str]] = {
+    "no owner": ("rows", {}, {}, "YOU/rows"),
+    "a name that the Hub refuses": ("you/ro..ws", {}, {}, "you/ro..ws"),
+    "two owners": ("you/and/rows", {}, {}, "you/and/rows"),
+    "another's name": ("somebody/rows", {}, {}, "you, org"),
+    "a token that may only read": ("you/rows", {}, {"HF_TOKEN": READ_TOKEN}, "only read"),
+    "a wrong token": ("you/rows", {}, {"HF_TOKEN": "hf_wrong"}, "access token"),
+    "a token with a letter that none has": ("you/rows", {}, {"HF_TOKEN": "hf_ä"}, "HF_TOKEN"),
+    "no token": ("you/rows", {}, {"HF_TOKEN": ""}, "HF_TOKEN"),
+    "no address": ("you/rows", {}, {"HF_ENDPOINT": "127.0.0.1:9"}, "HF_ENDPOINT: found"),
+    "nobody listens": ("you/rows", {}, {"ENDPOINT": "http://127.0.0.1:9"}, "cannot be"),
+    "offline": ("you/rows", {}, {"HF_HUB_OFFLINE": "1"}, "offline"),
+    "a tag that is none": ("you/rows", {"tag": "a tag"}, {}, "--tag"),
+    "no repository to propose to": ("you/rows", {"pull_request": True}, {}, "pull request"),
+    "a tag for a proposal": ("you/rows", {"pull_request": True, "tag": "v1"}, {}, "--tag"),
+    "private, but public": ("you/there", {"private": True}, {}, "public"),
+    "of another kind": ("you/there", {"what": "report"}, {}, "dataset"),
+}
 
 
 @pytest.mark.parametrize("fault", REFUSED)
 def test_what_can_be_refused_is_refused_before_anything_is_made(
-    push: Push, online: Hub, fault: str
+    push: Push, online: Hub, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     push("you/there")
-    name, options, set_fault, word = REFUSED[fault]
+    name, options, environment, word = REFUSED[fault]
     before, asked = dict(online.repositories), len(online.requests)
-    with pytest.MonkeyPatch.context() as patch:
-        set_fault(online, patch)
-        options = dict(options)
-        place = Place(name, "dataset", options.pop("what", "dataset"), UploadOptions(**options))
-        with pytest.raises(SgdxError) as error:
-            check_upload(place)
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+        if hasattr(constants, variable):  # which the client has read already
+            monkeypatch.setattr(constants, variable, value)
+    chosen = UploadOptions(**{key: of for key, of in options.items() if key != "what"})
+    with pytest.raises(SgdxError) as error:
+        check_upload(Place(name, "dataset", options.get("what", "dataset"), chosen))
     line = str(error.value)
     assert word in line and "\n" not in line and "hf_wrong" not in line
     assert online.repositories == before

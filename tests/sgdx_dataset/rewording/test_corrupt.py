@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from msgspec import to_builtins
 from sgdx_dataset.release import open_release
 from sgdx_dataset.rewording.corrupt import corrupt, corrupt_schema, corrupt_words
 from sgdx_dataset.rewording.leaks import Leak, find_leak, release_words, train_variants
-from sgdx_dataset.schema import Service, Slot
+from sgdx_dataset.schema import Service
 from sgdx_dataset.words import check_names, check_variant
 
 from ...conftest import Run
@@ -43,47 +44,41 @@ def test_the_share_of_replaced_words_and_of_moved_ones() -> None:
     assert np.mean(swapped) == pytest.approx((2 / 3) ** 2 / 2, abs=0.03)  # by the two uniforms
 
 
-def original() -> list[Service]:
-    return open_release("sample").schema("train", "original")
+def texts(schema: list[Service]) -> Iterator[tuple[str, str]]:
+    """The texts of a schema, with what each is."""
+    for service in schema:
+        yield "description", service.description
+        for element in service.elements:
+            yield type(element).__name__, element.name
+            yield "description", element.description
 
 
-def corrupted(seed: int, replace: float = 0.3) -> list[Service]:
-    return corrupt_schema(original(), np.random.default_rng(seed), replace, 3)
+def words_of(kind: str, text: str) -> set[str]:
+    found = text.split() if kind == "description" else re.findall("[A-Z]?[a-z0-9]+", text)
+    return set(found if kind == "description" else map(str.lower, found))
 
 
 def test_a_corrupted_schema_is_the_original_in_other_words() -> None:
-    seed, replace = 1, 0.5
-    schema = corrupted(seed, replace)
+    original = open_release("sample").schema("train", "original")
+    schema, same, other = (
+        corrupt_schema(original, np.random.default_rng(seed), 0.5, 3) for seed in (1, 1, 2)
+    )
     check_names(schema, "corrupted")
-    check_variant(original(), schema, "corrupted", ("original", "corrupted"))
-    assert [s.service_name for s in schema] == [s.service_name for s in original()]
-    assert to_builtins(schema) == to_builtins(corrupted(seed, replace))
-    assert to_builtins(schema) != to_builtins(corrupted(seed + 1, replace))
-    made = []  # every original text, with its kind, and what became of it
-    for old, new in zip(original(), schema, strict=True):
-        made.append((("description", old.description), new.description))
-        for before, after in zip(old.elements, new.elements, strict=True):
-            kind = "slot" if isinstance(before, Slot) else "intent"
-            made.append(((kind, before.name), after.name))
-            made.append((("description", before.description), after.description))
+    check_variant(original, schema, "corrupted", ("original", "corrupted"))
+    assert [s.service_name for s in schema] == [s.service_name for s in original]
+    assert to_builtins(schema) == to_builtins(same) != to_builtins(other)
+    made = list(zip(texts(original), texts(schema), strict=True))
     assert [*dict(made).items()] == [*dict.fromkeys(made)]  # a text becomes one text
     # Words of names are of words of names, in their style, and those of descriptions of theirs.
-    words: dict[str, set[str]] = {"slot": set(), "intent": set(), "description": set()}
-    for (kind, text), _ in made:
-        is_name = kind != "description"
-        words[kind] |= set(re.findall(r"[A-Z]?[a-z0-9]+", text) if is_name else text.split())
-    named = {word.lower() for kind in ("slot", "intent") for word in words[kind]}
-    new_words = set()
-    for (kind, _), text in made:
-        if kind == "slot":
-            assert set(text.split("_")) <= named
-            new_words |= set(text.split("_")) - words[kind]
-        elif kind == "intent":
-            assert "".join(found := re.findall("[A-Z][a-z0-9]*", text)) == text
-            assert {word.lower() for word in found} <= named
-        else:
-            assert set(text.split()) <= words[kind]
-    assert new_words  # some slots have words of intents
+    slots, intents, descriptions = (
+        {word for (of, text), _ in made if of == kind for word in words_of(kind, text)}
+        for kind in ("Slot", "Intent", "description")
+    )
+    new = {word for _, (kind, text) in made if kind == "Slot" for word in words_of(kind, text)}
+    assert new <= slots | intents and new - slots  # some slots have words of intents
+    for _, (kind, text) in made:
+        assert words_of(kind, text) <= (descriptions if kind == "description" else slots | intents)
+        assert kind != "Intent" or re.fullmatch("([A-Z][a-z0-9]*)+", text)
 
 
 def test_it_gives_nothing_of_v1_to_v5_that_the_original_lacks(mini: Path, tmp_path: Path) -> None:
@@ -100,17 +95,14 @@ def test_it_gives_nothing_of_v1_to_v5_that_the_original_lacks(mini: Path, tmp_pa
 
 
 def test_more_variants_change_none_of_the_first(run: Run, tmp_path: Path) -> None:
-    written = {}
-    for count, folder in ((2, "two"), (3, "three")):
-        words = ["corrupt", "--source", "sample", "--variants", count, "--output", folder]
-        words += ["--seed", "0"] if count == 2 else []  # the default
-        done = run("sgdx_dataset", "reword", *words)
-        places = [f"{folder}/corrupt-{i + 1}" for i in range(count)]
+    written = []
+    for count, more in ((2, ["--seed", "0"]), (3, [])):  # the default
+        words = f"reword corrupt --source sample --variants {count} --output {count}".split()
+        done = run("sgdx_cli", *words, *more)
+        places = [f"{count}/corrupt-{i + 1}" for i in range(count)]
         assert (done.returncode, done.stdout.splitlines()) == (0, places), done.stderr
-        files = sorted(path for path in (tmp_path / folder).rglob("*") if path.is_file())
+        files = sorted(path for path in (tmp_path / str(count)).rglob("*.*"))
         names = [str(path.relative_to(tmp_path)) for path in files]
         assert names == [f"{place}/train/schema.json" for place in places]
-        written[folder] = [path.read_bytes() for path in files]
-        assert run("sgdx_dataset", "reword", *words).stderr.startswith(f"sgdx: error: {folder}: ")
-    assert written["two"] == written["three"][:2]
-    assert len(set(written["three"])) == 3
+        written.append([path.read_bytes() for path in files])
+    assert written[0] == written[1][:2] and len(set(written[1])) == 3
