@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,14 +102,13 @@ class Release:
     def digest_of(self, path: str) -> str:
         """The SHA-256 of one of ``files`` in hexadecimal; each is read for it at most once."""
         if path not in self._digests:
-            self._digests[path] = _digest(self.read(path))
+            self._digests[path] = sha256(self.read(path)).hexdigest()
         return self._digests[path]
 
     def digest_of_all(self, paths: Iterable[str]) -> str:
         """The SHA-256 of some of ``files`` together."""
-        return _digest(
-            "".join(f"{path} {self.digest_of(path)}\n" for path in sorted(paths)).encode()
-        )
+        lines = (f"{path} {self.digest_of(path)}\n" for path in sorted(paths))
+        return sha256("".join(lines).encode()).hexdigest()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -205,7 +204,8 @@ class Release:
         """Whether this is a copy, perhaps a partial one, of the SGD release."""
         splits = self.schema_splits("original")
         names = {s.service_name for split in splits for s in self.schema(split, "original")}
-        return _digest("\n".join(sorted(names)).encode()).startswith(_SGD_SERVICES)
+        digest = sha256("\n".join(sorted(names)).encode()).hexdigest()
+        return digest.startswith(_SGD_SERVICES)
 
     def missing(self) -> str:
         """What a partial copy of SGD lacks, in words; empty for any other release."""
@@ -251,24 +251,10 @@ class Release:
         variants = ("original", *self.variants(config))
         encoded = [msgspec.json.encode(self.schema(split, variant)) for variant in variants]
         # Each once, so that a variant that changes nothing has the digest of the original.
-        schemas = list(dict.fromkeys(map(_digest, encoded)))
+        schemas = list(dict.fromkeys(sha256(schema).hexdigest() for schema in encoded))
         dialogues = [f"{file} {self.digest_of(file)}" for file in self.dialogue_files(split)]
         made_from = [dialogues, schemas, sorted(self.seen_services())]
-        return _digest(msgspec.json.encode(made_from))[:16]
-
-    def fingerprint_of(self, config: str) -> str:
-        """A name for what is made of a config: 8 digits of the copy, and 8 of what was added."""
-        files = {
-            self.schema_file(split, variant)
-            for variant in self.variants(config)
-            for split in self.schema_splits(variant)
-        }
-        added = self.digest_of_all(file for file in files if self.files[file].is_added)
-        return self.fingerprint[:8] + added[:8]
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+        return sha256(msgspec.json.encode(made_from)).hexdigest()[:16]
 
 
 # ---- opening
@@ -314,9 +300,8 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
         raise SgdxError(f"{name}: cannot be opened: {error}") from None
     # Splits have the one schema that there is for all, if none has one of its own.
     shared = files.pop(SHARED_SCHEMA, None)
-    shares = shared is not None and not any(
-        f"{s}/{SHARED_SCHEMA}" in files for s in SPLITS.values()
-    )
+    own_ones = [f"{folder}/{SHARED_SCHEMA}" for folder in SPLITS.values()]
+    shares = shared is not None and files.keys().isdisjoint(own_ones)
     if shared and shares:
         folders = {file.partition("/")[0] for file in files if "/dialogues_" in file}
         files |= {f"{folder}/{SHARED_SCHEMA}": shared for folder in folders}
@@ -329,7 +314,9 @@ def open_release(source: Source = None, variants: Variants | None = None) -> Rel
             release.read(release.schema_file(split, "original"))
     if release.is_sgd() and not release.variants(BACKTRANS):
         for path in _OVERLAYS.glob("*.json"):
-            files[f"{BACKTRANS}/{path.name}"] = File(str(path), partial(read_file, path), True)
+            files[f"{BACKTRANS}/{path.name}"] = File(
+                str(path), partial(read_file, path), is_added=True
+            )
     for own, place in (variants or {}).items():
         is_own = re.fullmatch(r"[A-Za-z0-9_-]+", own) and not _is_taken(own)
         if not (is_own or own in SAME_WORDS.get(str(place), ())):
@@ -456,10 +443,12 @@ def _schema_files(release: Release, name: str, path: Path) -> dict[str, File]:
             schemas = {"train": release.schema("train", "original")}
         made = apply_words(words, schemas, str(path))
     else:
-        files = {split: path / folder / "schema.json" for split, folder in SPLITS.items()}
-        if not any(file.is_file() for file in files.values()):
-            raise SgdxError(f"{path}: has no schema.json in train, dev or test, expected one")
-        return {
-            s: File(str(f), partial(read_file, f), True) for s, f in files.items() if f.is_file()
+        places = {split: path / folder / "schema.json" for split, folder in SPLITS.items()}
+        readers = {
+            s: (file, partial(read_file, file)) for s, file in places.items() if file.is_file()
         }
-    return {s: File(str(path), partial(msgspec.json.encode, of), True) for s, of in made.items()}
+        if not readers:
+            raise SgdxError(f"{path}: has no schema.json in train, dev or test, expected one")
+        return {s: File(str(file), read, is_added=True) for s, (file, read) in readers.items()}
+    encoders = {split: partial(msgspec.json.encode, services) for split, services in made.items()}
+    return {split: File(str(path), read, is_added=True) for split, read in encoders.items()}
