@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from sgdx_dataset import SPLITS, VARIANTS, SgdxError
+from sgdx_dataset import SgdxError
 from sgdx_dataset.release import open_release
-from sgdx_dataset.rewording.compose import ElementPool, ServicePool, compose, compose_service
-from sgdx_dataset.schema import Service
+from sgdx_dataset.rewording.compose import compose
 
 from ...conftest import Run
 from ..conftest import write
@@ -107,35 +106,3 @@ def test_a_faulty_pool_is_named(
         compose(open_release(mini), tmp_path / "pool.json", tmp_path / "out")
     assert str(error.value).startswith(f"{tmp_path}/pool.json: ") and record in str(error.value)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mini", "pool.json"]
-
-
-@pytest.mark.release
-def test_the_released_variants_are_in_the_order_of_their_distances(release_archive: Path) -> None:
-    """Every name is, and the descriptions of 419 of the 498 elements."""
-    release = open_release(release_archive)
-    kept = {}
-    for split in SPLITS:
-        original = release.schema(split, "original")
-        variants = zip(*(release.schema(split, variant) for variant in VARIANTS))
-        for service, released in zip(original, variants):
-            made = compose_service(service, pool_of(service, released))
-            for ours, theirs in zip(made, released, strict=True):
-                assert ours.service_name == theirs.service_name
-                assert [e.name for e in ours.elements] == [e.name for e in theirs.elements]
-            texts, expected = (
-                [*zip(*(variant.descriptions for variant in side))] for side in (made, released)
-            )
-            kept[service.service_name] = [one == other for one, other in zip(texts, expected)]
-    assert sum(len(of_service) for of_service in kept.values()) == 498
-    assert sum(sum(of_service) for of_service in kept.values()) == 419
-
-
-def pool_of(original: Service, variants: tuple[Service, ...]) -> ServicePool:
-    slots, intents = (
-        {
-            old.name: ElementPool([e.name for e in new], [e.description for e in new])
-            for old, new in zip(getattr(original, kind), zip(*(getattr(v, kind) for v in variants)))
-        }
-        for kind in ("slots", "intents")
-    )
-    return ServicePool([variant.description for variant in variants], slots, intents)
