@@ -188,14 +188,16 @@ def _read(folder: Path, split: str | None) -> _Loaded:
 
 def _config_folder(release: Release, config: str, cache: Path) -> Path:
     """Where ``load_dataset("sgdx", config)`` looks for a config that was prepared of a release."""
-    # The last folder is named by 8 digits of the copy, and 8 of what was added to it.
+    # The last folder is named by the copy's digest, in whose second half that of what was added to
+    # the copy stands, if anything was.
     files = {
         release.schema_file(split, variant)
         for variant in release.variants(config)
         for split in release.schema_splits(variant)
     }
-    added = release.digest_of_all(file for file in files if release.files[file].is_added)
-    return cache / "sgdx" / config / VERSION / f"{release.fingerprint[:8]}{added[:8]}"
+    added = [file for file in files if release.files[file].is_added]
+    second = release.digest_of_all(added) if added else release.fingerprint[8:]
+    return cache / "sgdx" / config / VERSION / f"{release.fingerprint[:8]}{second[:8]}"
 
 
 def _is_prepared(folder: Path) -> bool:
