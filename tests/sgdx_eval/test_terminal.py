@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -80,17 +79,6 @@ def process(tmp_path: Path, words: list[str], **others: Any) -> subprocess.Popen
         [sys.executable, "-m", "sgdx_metric", *words],
         cwd=tmp_path, env=environment, text=True, stderr=subprocess.PIPE, **others,
     )  # fmt: skip
-
-
-def test_a_terminal_that_knows_only_ascii(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words, rows, path = scored_rows(tmp_path)
-    row = next(row for row in rows if row["slot_values"])
-    row["slot_values"][0]["values"] = ["Malm\u00f6"]
-    written(path, rows)
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
-    assert main(["explain", row["frame_id"], *words[1:3]]) == 0
-    sys.stdout.seek(0)
-    assert "Malm\\xf6" in sys.stdout.read()
 
 
 def test_a_reader_that_has_gone(tmp_path: Path) -> None:

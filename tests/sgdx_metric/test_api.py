@@ -162,7 +162,7 @@ FRAME: Row = {
 }  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.booleans(), st.sampled_from([*FRAME]), VALUES)
 def test_any_row_is_scored_or_refused_in_one_line(true: bool, key: str, value: Any) -> None:
     changed = FRAME | {key: value}

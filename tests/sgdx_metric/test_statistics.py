@@ -6,22 +6,10 @@ from functools import cache
 from math import comb
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sgdx_metric.columns import Floats
-from sgdx_metric.figures import JGA, figures
-from sgdx_metric.scoring import STATE_METRICS
-from sgdx_metric.signature import OFFICIAL, Rules
 from sgdx_metric.statistics import Sample, drop, intervals, judged, mean, stand_out
-from sgdx_metric.units import Scores, index_frames
-
-# Dialogue 1 has two turns, the first of two frames; dialogue 2 has one frame.
-IDS = ["1/0/A_1", "1/0/B_1", "1/2/A_1", "2/0/A_1"]
-ROWS = np.array([[1.0, 0.0, 1.0, 0.5], [1.0, 0.5, 0.0, 1.0], [1.0, 0.5, 0.0, 0.0]])
-PLACE = index_frames(pa.array(IDS), np.array([True, False, True, True]))
 
 
 def of_means(means: Floats, frames: int = 1) -> Sample:
@@ -34,27 +22,6 @@ def interval(*sides: Sample) -> list[float]:
     (found,) = intervals(*([side] for side in sides))
     assert found is not None
     return found
-
-
-def test_figures_of_dialogues_and_turns_by_hand() -> None:
-    keys = {("mean", 1): 0, ("sensitivity", 2): 1, ("worst", 3): 2, ("flips", 3): 3}
-    for members, rules, expected in (
-        # The worst scores of its frames are 1, 0 and 0; the last two flip; v1 and v2 are equal.
-        (np.array([0, 1, 2]), OFFICIAL, (2 / 3, 0, 1 / 3, 2 / 3)),
-        # Under v1 and v2 1 and 0.
-        (np.array([3]), OFFICIAL, (0.5, 2**0.5, 0, 1)),
-        # Turns of 0, 0.5, 0.5 and of 1, 0, 0: the worst is 0, and both are on two sides of 0.5.
-        (np.array([0, 1, 2]), Rules(joint_acc_across_turn=True), (0.5, 0, 0, 1)),
-    ):
-        scores = Scores(["original", "v1", "v2"], PLACE, {JGA: ROWS})
-        found = figures(scores, STATE_METRICS, rules, {"some": members})
-        values = {
-            keys[f.figure, len(f.variants)]: f.value
-            for f in found
-            if (f.figure, len(f.variants)) in keys and f.variants[0] in ("original", "v1")
-            if f.figure != "mean" or f.variants == ["original"]
-        }
-        assert [values[i] for i in range(4)] == pytest.approx(expected)
 
 
 def test_means_over_variants_are_of_the_items_that_each_defines() -> None:
@@ -167,7 +134,7 @@ def lower(cases: int, *values: tuple[float, int]) -> float:
     return -interval(Sample([drop(after[None], before)], np.arange(cases)))[1]
 
 
-@pytest.mark.parametrize("cases", [6, 10, 20])
+@pytest.mark.parametrize("cases", [6, 10])
 def test_a_true_loss_of_the_limit_fails_in_three_of_a_hundred_runs_at_most(cases: int) -> None:
     """Each case is lost, won or neither: the exact probability, however many are won."""
     for limit in (0.0, 0.1):
@@ -185,18 +152,11 @@ def test_a_true_loss_of_the_limit_fails_in_three_of_a_hundred_runs_at_most(cases
 # ---- the one judgement
 
 
-@given(st.floats(-1, 1), st.floats(-1, 1), st.booleans())
-def test_a_difference_is_a_loss_a_gain_or_not_shown(one: float, other: float, high: bool) -> None:
-    low, top = sorted((one, other))
-    word = judged(low, top, high)
-    assert (word == "not shown") == (low <= 1e-9 and top >= -1e-9)
-    if word != "not shown":
-        assert word == ("gain" if (low > 0) == high else "loss")
-
-
-def test_rounding_is_no_loss() -> None:
-    assert judged(-0.2, -5.6e-17) == judged(None, None) == "not shown"
+def test_a_difference_is_a_loss_a_gain_or_not_shown() -> None:
+    """Rounding is no loss."""
+    assert judged(-0.2, -5.6e-17) == judged(-0.2, 0.1) == judged(None, None) == "not shown"
     assert (judged(-0.2, -0.1), judged(-0.2, -0.1, False)) == ("loss", "gain")
+    assert (judged(0.1, 0.2), judged(0.1, 0.2, False)) == ("gain", "loss")
 
 
 def test_of_many_losses_the_largest_has_to_stand_out() -> None:

@@ -22,6 +22,7 @@ from sgdx_eval.result import read_result
 from sgsacc_metric import Options, score
 from sgsacc_metric.__main__ import main
 from sgsacc_metric.lexical import LexicalNli
+from sgsacc_metric.rows import read_prediction_rows, read_turn_rows
 
 from ..conftest import EVALUATE, ROOT, Run
 from .turns import GOLD, LONG, SHORT, Script, turn
@@ -42,12 +43,12 @@ def test_all_doors_say_the_same(
     output = tmp_path / "scores.json"
     words = ["score", "--source", "sample", "--nli", "lexical", "--output", str(output)]
     assert main([*words, "--predictions", str(copies / "derived")]) == 0
-    read = read_result(output).result
+    stored = read_result(output).result
     made = "|predictions:made-elsewhere|as-stated:split+release|ci:"
-    line = read.signature.replace("|ci:", made)
+    line = stored.signature.replace("|ci:", made)
     systems: dict[str, Any] = {"original": {}, "v1": {}}
     expected = msgspec.structs.replace(
-        read, signature=line, systems=systems, notes=[], items=msgspec.UNSET
+        stored, signature=line, systems=systems, notes=[], items=msgspec.UNSET
     )
     assert 0 < (expected["sgsacc_orig"] or 0) < 1
     references = turn_tables(open_release("sample"), "test", "original").to_pylist()
@@ -56,9 +57,15 @@ def test_all_doors_say_the_same(
         for name in ("original", "v1")
         for line in (copies / "derived" / f"{name}.jsonl").read_text().splitlines()[1:]
     ]
-    for form in (list, datasets.Dataset.from_list, pa.Table.from_pylist, pd.DataFrame):
-        rows = form(predictions), form(references)
-        assert score(*rows, split="test", release="sample", nli="lexical") == expected
+    options: dict[str, Any] = {"split": "test", "release": "sample", "nli": "lexical"}
+    assert score(predictions, references, **options) == expected
+
+    def read(form: Any) -> Any:
+        given = read_prediction_rows(form(predictions)), read_turn_rows(form(references))
+        return msgspec.to_builtins(given)
+
+    for form in (datasets.Dataset.from_list, pa.Table.from_pylist, pd.DataFrame):
+        assert read(form) == read(list)
     of_dialogues = score(predictions, load("original", "test", "sample"), nli="lexical")
     assert of_dialogues["sgsacc_orig"] == expected["sgsacc_orig"]
     monkeypatch.chdir(tmp_path)

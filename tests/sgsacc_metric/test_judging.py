@@ -16,13 +16,6 @@ from .slow import VARIANTS, fast, plain
 from .turns import CONTEXT, GOLD, LONG, NO, SHORT, YES, Script, act, turn
 
 
-def test_entailment_has_to_be_the_highest() -> None:
-    assert entails((0.45, 0.30, 0.25))
-    assert not entails((0.48, 0.50, 0.02))
-    assert not entails((0.5, 0.5, 0.0))
-    assert entails((0.51, 0.0, 0.49)) and not entails((0.5, 0.0, 0.5))  # of two classes
-
-
 @pytest.mark.parametrize(
     ("answers", "index"),
     [

@@ -100,18 +100,6 @@ def test_what_fails_validation_is_counted_by_act_and_slot() -> None:
     assert "|validated:1/2|" in result.signature
 
 
-def test_order_of_turns_and_variants_does_not_matter() -> None:
-    turns = four_turns()
-    said = said_of(turns)
-    first = report(turns, said, split="test")
-    back = {name: said[name][::-1] for name in reversed(said)}
-    second = report(turns[::-1], back, split="test")
-    for one, other in zip(first.figures, second.figures, strict=True):
-        assert one.value == pytest.approx(other.value) and one.variants == other.variants
-        assert one.interval == pytest.approx(other.interval)
-    assert first.signature == second.signature
-
-
 def test_variants_of_ones_own_have_figures_of_their_own() -> None:
     turns = four_turns()
     said = said_of(turns) | {"mine": ["No."] * 4}

@@ -9,19 +9,7 @@ from sgdx_metric.variants import schema_digest
 from sgsacc_metric.rows import Action, read_turn_rows, trimmed
 from sgsacc_metric.ser import checked_values, contains, contains_words
 
-from .turns import CITY, HOTELS, KIND, act, turn
-
-
-def test_what_an_action_is_about() -> None:
-    of = turn(intent="BookHotel")
-    assert of.slot(act("CONFIRM", "city", "Rome")) == CITY
-    assert of.slot(act("CONFIRM", "intent", "rent")) == KIND
-    assert of.slot(act("OFFER_INTENT", "intent", "FindHotel")) is None
-    assert of.slot(act("INFORM_COUNT", "count", "3")) is None
-    find, book = HOTELS.intents
-    assert of.intent_of(act("OFFER_INTENT", "intent", "FindHotel")) == find
-    assert of.intent_of(act("NOTIFY_SUCCESS")) == book
-    assert turn().intent_of(act("NOTIFY_SUCCESS")) is None
+from .turns import CITY, HOTELS, act, turn
 
 
 @pytest.mark.parametrize(

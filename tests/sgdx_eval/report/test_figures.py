@@ -92,24 +92,20 @@ def test_a_difference_has_its_sign_and_its_interval() -> None:
     assert cell(None, jga) == Cell(NO_VALUE)
 
 
-def test_an_oracle_leads_only_oracles(runs: dict[str, Path]) -> None:
-    group = only_group(*runs.values())
-    for oracles, leader in (({"backtrans"}, "t5dst: "), ({*runs}, "t5dst, backtrans: ")):
-        for system in group.systems:
-            for run in system.runs:
-                run.oracle = run.path.name in oracles
-        said = verdict(group, {})
-        assert said is not None and said.sentences[0].text.startswith(leader)
-
-
-def test_a_lead_that_is_not_shown_is_none(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lead_that_is_not_shown_is_none_and_an_oracle_leads_only_oracles(
+    runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     paper = ["v1", "v2", "v3", "v4", "v5"]
     little = Figure("jga", "mean", paper, "all", 0.01, -0.001, 0.021, 273, 36)
     monkeypatch.setattr(verdicts, "differences", lambda *_: [little])
-    said = verdict(group, {})
-    assert said is not None
-    assert "No difference" in said.sentences[1].text
-    assert said.sentences[1].detail == "-0.1 to 2.1"
+    group = only_group(*runs.values())
+    for oracles, leader in (({"backtrans"}, "t5dst: "), ({*runs}, "t5dst, backtrans: ")):
+        for run in (run for system in group.systems for run in system.runs):
+            run.oracle = run.path.name in oracles
+        said = verdict(group, {})
+        assert said is not None and said.sentences[0].text.startswith(leader)
+        assert "No difference" in said.sentences[1].text
+        assert said.sentences[1].detail == "-0.1 to 2.1"
 
 
 @pytest.mark.parametrize("services", [(), ("Vets_1",)])
