@@ -22,6 +22,7 @@ from sgdx_dataset import SgdxError, frame_tables, open_release
 from sgdx_dataset.release import SAMPLE
 from sgdx_metric import Rules, ScoreError, score, score_files
 from sgdx_metric.result import Result
+from sgdx_metric.rows import Prediction, Reference, rows_table
 
 from .frames import Row, six_variants, written
 
@@ -81,17 +82,24 @@ def test_rows_in_each_form_score_as_the_files_do(
         pq.write_table(table, tmp_path / "rows.parquet")
         return pd.read_parquet(tmp_path / "rows.parquet")  # its lists are arrays then
 
-    for make in (
-        pa.Table.to_pylist,
+    scores = score(predictions, references.to_pylist(), split="test", release="sample")
+    assert scores.systems == {variant: {} for variant in expected.variants}
+    assert alike(scores) == alike(expected)
+    forms: list[Any] = [
         lambda table: datasets.Dataset.from_list(table.to_pylist()),
         lambda table: datasets.Dataset.from_list(table.to_pylist()).to_iterable_dataset(),
         lambda table: table,
         lambda table: pd.DataFrame(table.to_pylist()),
         parquet,
+    ]
+    some = pa.array(range(0, len(references), 12))
+    for table, kind, side in (
+        (guesses.take(some), Prediction, "predictions"),
+        (references.take(some), Reference, "references"),
     ):
-        scores = score(make(guesses), make(references), split="test", release="sample")
-        assert scores.systems == {variant: {} for variant in expected.variants}
-        assert alike(scores) == alike(expected)
+        of_list = rows_table(table.to_pylist(), kind, side)
+        for make in forms:
+            assert rows_table(make(table), kind, side).equals(of_list)
     # A variant of one's own is marked by its words; without its schema, by those that are there.
     less = score(guesses, references.drop_columns(["schema"]))
     assert less.figures == expected.figures

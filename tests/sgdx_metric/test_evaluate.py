@@ -211,33 +211,33 @@ def test_what_rows_say_of_themselves_is_neither_contradicted_nor_lost(metric: An
     keys = ["frame_id", "variant", "active_intent", "requested_slots", "slot_values"]
     rows = frames(dialogues)
     predicted = rows.select_columns(keys)
-    doors: list[Any] = [
-        lambda p, r, **options: score(p, r, **options).signature,
-        lambda p, r, **options: metric.compute(predictions=p, references=r, **options)["signature"],
-    ]
-    for door in doors:
-        for wrong in ({"split": "dev"}, {"release": "many"}):
+
+    def door(predictions: Any, references: Any, **options: Any) -> str:
+        return score(predictions, references, **options).signature
+
+    for wrong in ({"split": "dev"}, {"release": "many"}):
+        for of in (door, metric.compute):
             with pytest.raises(ValueError, match=f"{'validation|many'}.*(test|sample)"):
-                door(predicted, rows, **wrong)
-        whole = door(predicted, rows, split=rows.split)
-        assert "|split:test|release:sample|" in whole and door(predicted[:], dialogues) == whole
-        options = {"split": "test", "release": "sample"}
-        of_slices = {door(predicted, given, **options) for given in (rows[:], dialogues[:])}
-        assert {of_slices.pop()} == {door(predicted, [*rows], **options)} and not of_slices
-        # What rows do not say is marked as the caller's word.
-        assert "as-stated" not in whole
-        for given, mark in ((options, "split+release"), ({"split": "dev"}, "split")):
-            assert f"|predictions:made-elsewhere|as-stated:{mark}|" in door(
-                predicted, rows[:], **given
-            )
-        one = door(predicted[:6], dialogues[0], dialogues=["1_00000"], **options)
-        assert "|dialogues:1@" in one
-        signatures = set()
-        for begin in (0, 3):
-            part = frames(dialogues.select(range(begin, begin + 3)))
-            signatures.add(door(part.select_columns(keys), part))
-        marks = {line.split("|dialogues:")[1].split("|")[0] for line in signatures}
-        assert len(marks) == 2 and all(mark.startswith("3@") for mark in marks)
+                of(predictions=predicted, references=rows, **wrong)
+    whole = door(predicted, rows, split=rows.split)
+    assert "|split:test|release:sample|" in whole and door(predicted[:], dialogues) == whole
+    of_compute = metric.compute(predictions=predicted, references=rows)
+    assert of_compute["signature"] == whole
+    options = {"split": "test", "release": "sample"}
+    of_slices = {door(predicted, given, **options) for given in (rows[:], dialogues[:])}
+    assert {of_slices.pop()} == {door(predicted, [*rows], **options)} and not of_slices
+    # What rows do not say is marked as the caller's word.
+    assert "as-stated" not in whole
+    for given, mark in ((options, "split+release"), ({"split": "dev"}, "split")):
+        assert f"|predictions:made-elsewhere|as-stated:{mark}|" in door(predicted, rows[:], **given)
+    one = door(predicted[:6], dialogues[0], dialogues=["1_00000"], **options)
+    assert "|dialogues:1@" in one
+    signatures = set()
+    for begin in (0, 3):
+        part = frames(dialogues.select(range(begin, begin + 3)))
+        signatures.add(door(part.select_columns(keys), part))
+    marks = {line.split("|dialogues:")[1].split("|")[0] for line in signatures}
+    assert len(marks) == 2 and all(mark.startswith("3@") for mark in marks)
     metric.add_batch(predictions=predicted[:6], references=rows.select(range(6)))
     metric.add_batch(predictions=predicted.select(range(6, len(rows))), references=[*rows][6:])
     assert "|as-stated:split|" in metric.compute(split="test")["signature"]

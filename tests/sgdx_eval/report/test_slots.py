@@ -148,9 +148,8 @@ def test_two_seeds_with_errors_of_every_kind(
 def test_no_words_stand_out_of_errors_at_random(
     sample: Gold, gold: dict[str, list[Row]], tmp_path: Path
 ) -> None:
-    """Six trackers that forget at random, as often under all words: one has costly ones at most."""
-    named = 0
-    for seed in range(6):
+    """Three trackers that forget at random, as often under all words, have no costly ones."""
+    for seed in range(3):
 
         def forget(variant: str, row: Row, seed: int = seed) -> None:
             state = values(row)
@@ -164,9 +163,7 @@ def test_no_words_stand_out_of_errors_at_random(
         analysis = analysed(run)
         said = verdict(only_group(run), {"x": analysis})
         assert said is not None and len(analysis.rewordings) > 50
-        assert said.costly or "No words stand out" in said.costly_title
-        named += bool(said.costly)
-    assert named <= 1
+        assert not said.costly and "No words stand out" in said.costly_title
 
 
 def test_errors_are_left_out_where_they_cannot_be_known(
