@@ -158,7 +158,7 @@ def prediction_paths(
     there of other variants are named on standard error.
     """
     if not isinstance(given, Mapping | Path):
-        folders = [argument for argument in given if "=" not in argument]
+        folders = [of for of in given if "=" not in of or Path(of).is_dir()]  # as runs/lr=3e-4
         if folders and len(given) > 1:
             raise SgdxError(
                 f"--predictions {folders[0]}: found {len(given)} of this option, expected either "

@@ -46,7 +46,9 @@ def set_name(variants: Sequence[str]) -> str:
     while own:
         first = own.pop(0)
         stem = first.rstrip("0123456789")
-        numbers = {int(name[len(stem) :]) for name in [first, *own] if _is_numbered(name, stem)}
+        # A stem and a number without leading zeros.
+        numbered = re.compile(rf"{re.escape(stem)}(0|[1-9][0-9]{{0,8}})")
+        numbers = {int(found[1]) for name in [first, *own] if (found := numbered.fullmatch(name))}
         run = list(takewhile(numbers.__contains__, count(min(numbers, default=0))))
         members = [f"{stem}{number}" for number in run]
         if len(run) > _FEW and first in members:
@@ -55,13 +57,6 @@ def set_name(variants: Sequence[str]) -> str:
         else:
             named.append(first)
     return "+".join([*original, *named])
-
-
-def _is_numbered(name: str, stem: str) -> bool:
-    """Whether a name is a stem and a number without leading zeros."""
-    return re.fullmatch("0|[1-9][0-9]{0,8}", name.removeprefix(stem)) is not None and (
-        name.startswith(stem)
-    )
 
 
 def schema_digest(service: Mapping[str, Any]) -> str:

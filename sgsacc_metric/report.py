@@ -1,23 +1,11 @@
-"""How many turns, actions and pairs of sentences there were."""
+"""How many turns and actions of the gold side are judged and valid."""
 
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from .gold import GoldTurn
-from .nli import Judge
 from .rows import Turn
-
-
-def turn_counts(
-    turns: Sequence[Turn], gold: Sequence[GoldTurn], judge: Judge | None
-) -> dict[str, Any]:
-    """How many turns, actions and pairs of sentences there were."""
-    counts: dict[str, Any] = {"turns": len(turns)}
-    if judge:
-        counts |= gold_counts(turns, gold)
-        counts["pairs"] = {"asked": judge.asked, "sent": judge.sent}
-    return counts
 
 
 def gold_counts(turns: Sequence[Turn], gold: Sequence[GoldTurn]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sgdx_metric.figures import figures
 from sgdx_metric.result import Result
@@ -13,7 +14,7 @@ from .figures import TURN_METRICS, turn_items
 from .gold import PAPER, GoldTurn, Options, judge_gold
 from .negatives import ValuePool
 from .nli import Judge, Nli, nli_name
-from .report import turn_counts
+from .report import gold_counts
 from .rows import Prediction, Turn
 from .scoring import TurnScores, score_turns, utterances_by_variant
 from .signature import signature
@@ -54,11 +55,14 @@ def score_system(
     model = nli_name(nli)
     line = signature([*scores], evaluators, split_turns, turns, setup, model, gold, options)
     items = turn_items(turns, scores)
+    counts: dict[str, Any] = {"turns": len(turns)}
+    if judge:
+        counts |= gold_counts(turns, gold) | {"pairs": {"asked": judge.asked, "sent": judge.sent}}
     result = Result(
         task="turns",
         signature=line,
         figures=figures(items, TURN_METRICS),
         systems={name: {} for name in scores},
-        counts=turn_counts(turns, gold, judge),
+        counts=counts,
     )
     return SystemScores(scores, gold, items, result)

@@ -126,6 +126,12 @@ def test_a_folder_has_the_paths_of_the_known_variants(tmp_path: Path) -> None:
     ]
 
 
+def test_a_folder_may_have_a_sign_of_equality_in_its_name(tmp_path: Path) -> None:
+    path = written(tmp_path / "lr=3e-4" / "v1.jsonl", GOOD)
+    for given in ([str(path.parent)], [f"v1={path}"]):
+        assert prediction_paths(given, KNOWN) == {"v1": path}
+
+
 def test_a_file_that_states_another_variant_than_its_name_is_noted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
