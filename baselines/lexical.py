@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from datasets import Dataset
 from rapidfuzz import fuzz, process
 
 from sgdx_dataset.io.progress import advance
-from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Service, Slot, read_service
+from sgdx_dataset.schema import DONTCARE, NONE_INTENT, Service
 from sgdx_dataset.tracker_inputs import SYSTEM_ACTS
-from sgdx_eval.predictions import prediction_row
 
+from .data.dialogues import State, prediction_rows, read_dialogues
 from .system import Row, System
 
 # Similarity in percent from which two words count as the same, as "bedroom" and "bedrooms" do.
@@ -54,8 +54,7 @@ _NAME = re.compile(rf"(?<!\w){_CAPITAL}(?:,? (?:(?:of|the|and|&|de|la) )*(?:{_CA
 _OPENERS = frozenset("at find from i i'd i'll i'm i've in no ok okay on please to yeah yes".split())
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """A piece of an utterance that may be the value of a slot."""
 
     kind: str  # ``time``, ``date``, ``money``, ``number`` or ``name``
@@ -157,37 +156,38 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class SlotWords:
-    """A slot with the content words of its name and description, made once for each schema."""
-
-    slot: Slot
-    name_words: list[str]
-    description_words: list[str]
-    kind: str  # kind of value that the slot takes, as in ``words.Value``
-    tracked: bool  # whether an intent requires the slot or has it as optional; others are never set
-
-    @property
-    def name(self) -> str:
-        """Name of the slot."""
-        return self.slot.name
-
-
-@dataclass(frozen=True)
-class IntentWords:
-    """An intent with its words."""
+class Words(NamedTuple):
+    """A slot or an intent with the content words of its name and description."""
 
     name: str
     name_words: list[str]
     description_words: list[str]
 
 
-@dataclass(frozen=True)
 class Lexicon:
     """The schema of a service as words."""
 
-    slots: list[SlotWords]
-    intents: list[IntentWords]
+    def __init__(self, service: Service) -> None:
+        self.slots, self.intents = (
+            [Words(e.name, content_words(e.name), content_words(e.description)) for e in elements]
+            for elements in (service.slots, service.intents)
+        )
+        # Slots that an intent requires or has as optional; others are never set.
+        tracked = [
+            pair for pair in zip(service.slots, self.slots) if pair[0].name in service.tracked
+        ]
+        self.tracked = {slot.name for slot, _ in tracked}
+        self.categorical = [(slot, of) for slot, of in tracked if slot.values]
+        # With the kind of value that each takes, from the words of its name, else its description.
+        self.free = [(of, _kind(of)) for slot, of in tracked if not slot.values]
+
+
+def _kind(slot: Words) -> str:
+    for slot_words in (slot.name_words, slot.description_words):
+        for kind, cues in _KINDS.items():
+            if overlap(cues, slot_words):
+                return kind
+    return "name"
 
 
 @dataclass
@@ -198,49 +198,33 @@ class ServiceState:
     slots: dict[str, str] = field(default_factory=dict)  # values of those that are set
 
 
-def lexicon_of(service: Service) -> Lexicon:
-    """The words of a service's schema."""
-    slots = []
-    for slot in service.slots:
-        name_words, description_words = content_words(slot.name), content_words(slot.description)
-        kind, tracked = _kind(name_words, description_words), slot.name in service.tracked
-        slots.append(SlotWords(slot, name_words, description_words, kind, tracked))
-    intents = [
-        IntentWords(i.name, content_words(i.name), content_words(i.description))
-        for i in service.intents
-    ]
-    return Lexicon(slots, intents)
-
-
-def _kind(name_words: list[str], description_words: list[str]) -> str:
-    """The kind of value that a slot takes, from the words of its name, else its description."""
-    for slot_words in (name_words, description_words):
-        for kind, cues in _KINDS.items():
-            if overlap(cues, slot_words):
-                return kind
-    return "name"
-
-
 def update_state(
     lexicon: Lexicon, state: ServiceState, utterance: str, acts: Sequence[Row]
 ) -> list[str]:
     """Update a service's state with a user turn; returns the slots that the user asks for."""
     spoken = words(utterance)
     agrees = _YES.search(utterance) is not None and _NO.search(utterance) is None
+    asked = {act["slot"] for act in acts if act["act"] == "REQUEST"}
     if agrees:
-        tracked = {slot.name for slot in lexicon.slots if slot.tracked}
         state.slots |= {
             act["slot"]: act["values"][0]
             for act in acts
-            if act["act"] in ("OFFER", "CONFIRM") and act["slot"] in tracked and act["values"]
+            if act["act"] in ("OFFER", "CONFIRM")
+            and act["slot"] in lexicon.tracked
+            and act["values"]
         }
-    asked = {act["slot"] for act in acts if act["act"] == "REQUEST"}
     state.slots |= _categorical_values(lexicon, utterance, spoken, asked)
     state.slots |= _free_form_values(lexicon, state, find_values(utterance), spoken, asked)
     if _ANY.search(utterance):
-        state.slots |= {s.name: DONTCARE for s in lexicon.slots if s.name in asked and s.tracked}
+        state.slots |= dict.fromkeys(asked & lexicon.tracked, DONTCARE)
     state.intent = _active_intent(lexicon, state, utterance, spoken, acts, agrees)
-    return _requested_slots(lexicon, state, utterance, spoken)
+    if not _ASKS.search(utterance):
+        return []
+    return sorted(
+        slot.name
+        for slot in lexicon.slots
+        if slot.name not in state.slots and overlap(slot.name_words, spoken) > 0.6
+    )
 
 
 def _categorical_values(
@@ -249,19 +233,17 @@ def _categorical_values(
     """Values of categorical slots that the utterance names."""
     values = {}
     numbers = {parse_number(word) for word in spoken}
-    for slot in lexicon.slots:
-        near = slot.name in asked or overlap(slot.name_words, spoken) > 0.5
-        if not slot.slot.values or not slot.tracked:
-            continue
-        if slot.slot.is_boolean:
+    for slot, of_slot in lexicon.categorical:
+        named = overlap(of_slot.name_words, spoken) > 0.5
+        if slot.is_boolean:
             # Asked about, a boolean slot is answered by yes or no; else its name must be spoken.
-            answered = slot.name in asked and _YES.search(utterance)
-            if overlap(slot.name_words, spoken) > 0.5 or answered:
+            if named or (slot.name in asked and _YES.search(utterance)):
                 values[slot.name] = "False" if _NO.search(utterance) else "True"
             continue
+        near = named or slot.name in asked
         spoken_values = [
             value
-            for value in slot.slot.values
+            for value in slot.values
             # A bare number may belong to any slot, so it counts only near this slot's name.
             if (near and value in numbers if value.isdigit() else contains_phrase(utterance, value))
         ]
@@ -274,7 +256,6 @@ def _free_form_values(
     lexicon: Lexicon, state: ServiceState, pieces: list[Value], spoken: list[str], asked: set[str]
 ) -> dict[str, str]:
     """Each piece of the utterance, assigned to the free-form slot of its kind that fits best."""
-    free = [slot for slot in lexicon.slots if slot.tracked and not slot.slot.values]
     values: dict[str, str] = {}
     for piece in pieces:
         scores = {
@@ -282,13 +263,12 @@ def _free_form_values(
             + (overlap(slot.name_words, spoken) + overlap(slot.description_words, spoken)) / 2
             + (slot.name in asked)
             - (slot.name in state.slots) / 2
-            for slot in free
-            if slot.kind == piece.kind and slot.name not in values
+            for slot, kind in lexicon.free
+            if kind == piece.kind and slot.name not in values
         }
-        if scores:
-            best = max(scores, key=lambda name: scores[name])
-            if scores[best] >= 0:
-                values[best] = piece.text
+        best = max(scores, key=lambda name: scores[name], default="")
+        if best and scores[best] >= 0:
+            values[best] = piece.text
     return values
 
 
@@ -318,19 +298,6 @@ def _active_intent(
     return state.intent
 
 
-def _requested_slots(
-    lexicon: Lexicon, state: ServiceState, utterance: str, spoken: list[str]
-) -> list[str]:
-    """The slots that the user asks for."""
-    if not _ASKS.search(utterance):
-        return []
-    return sorted(
-        slot.name
-        for slot in lexicon.slots
-        if slot.name not in state.slots and overlap(slot.name_words, spoken) > 0.6
-    )
-
-
 class LexicalTracker(System):
     """Matches the words of schema and utterance, and takes values that the system offered."""
 
@@ -343,19 +310,19 @@ class LexicalTracker(System):
 
     def track(self, rows: Dataset) -> Iterator[Row]:
         """Apply the rules turn by turn."""
-        lexicons: dict[tuple[str, str], Lexicon] = {}
-        dialogue = None
-        states: dict[str, ServiceState] = {}
-        for row in rows:
-            if (row["variant"], row["dialogue_id"]) != dialogue:
-                dialogue, states = (row["variant"], row["dialogue_id"]), {}
-            schema = (row["variant"], row["service"])
-            if schema not in lexicons:
-                lexicons[schema] = lexicon_of(read_service(row["schema"]))
-            state = states.setdefault(row["service"], ServiceState())
-            last = row["history"][-1]["actions"] if row["history"] else []
-            acts = [act for act in last if act["service"] == row["service"]]
-            requested = update_state(lexicons[schema], state, row["utterance"], acts)
-            values = {slot: [value] for slot, value in state.slots.items()}
-            yield prediction_row(row, state.intent, requested, values)
-            advance()
+        lexicons: dict[Service, Lexicon] = {}
+        for dialogue in read_dialogues(rows):
+            of_services: dict[str, ServiceState] = {}
+            states = []
+            for turn in dialogue.turns:
+                for frame in turn.frames:
+                    name = frame.schema.service_name
+                    lexicon = lexicons.get(frame.schema) or Lexicon(frame.schema)
+                    lexicons[frame.schema] = lexicon
+                    state = of_services.setdefault(name, ServiceState())
+                    acts = [act for act in turn.acts if act["service"] == name]
+                    requested = update_state(lexicon, state, turn.user, acts)
+                    values = {slot: [value] for slot, value in state.slots.items()}
+                    states.append(State(state.intent, values, tuple(requested)))
+                    advance()
+            yield from prediction_rows(dialogue, states)

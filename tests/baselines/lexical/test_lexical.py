@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from baselines.lexical import (
+    Lexicon,
     ServiceState,
     find_values,
-    lexicon_of,
     update_state,
 )
 from sgdx_dataset.schema import read_service
@@ -64,7 +64,7 @@ def test_values_in_an_utterance(utterance: str, expected: list[tuple[str, str]])
 
 
 def turn(state: ServiceState, utterance: str, *acts: Row) -> list[str]:
-    return update_state(lexicon_of(read_service(SCHEMA)), state, utterance, acts)
+    return update_state(Lexicon(read_service(SCHEMA)), state, utterance, acts)
 
 
 def test_a_dialogue() -> None:
