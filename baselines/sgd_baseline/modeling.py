@@ -64,18 +64,12 @@ class SgdBaselineOutput(ModelOutput):
 
 
 class Head(nn.Module):
-    """Computes logits for pairs of a text and a schema element.
+    """Computes logits for pairs of a text and a schema element: the paper's projection.
 
-    The layers are GELU(Dense(text)), concatenation with the element, GELU(Dense) and
-    Dense(classes). A dense layer on a concatenation is the sum of two layers, one on texts and one
-    on elements. So each text and each element goes through its layer only once, however many pairs
-    it is in.
-
-    Attributes:
-        dense: The first layer on texts; None if ``dense`` was false.
-        text: The half of the middle layer that reads texts.
-        element: The half of the middle layer that reads elements.
-        out: The last layer.
+    The layers are GELU(Dense(text)), which is left out without ``dense``, concatenation with the
+    element, GELU(Dense) and Dense(classes). A dense layer on a concatenation is the sum of two
+    layers, one on texts and one on elements. So each text and each element goes through its layer
+    only once, however many pairs it is in.
     """
 
     def __init__(self, hidden: int, classes: int, dense: bool = True) -> None:
@@ -86,11 +80,9 @@ class Head(nn.Module):
         self.out = nn.Linear(hidden, classes)
 
     def reset(self) -> None:
-        """Initialise the weights as the released code does, with Keras' default: Glorot uniform.
-
-        The initial weights that encoders use are at most half as large; with those, the status of
-        slots is learnt slowly.
-        """
+        """Initialise the weights as the released code does, with Keras' default: Glorot uniform."""
+        # The initial weights that encoders use are at most half as large; with those, the status of
+        # slots is learnt slowly.
         hidden = self.text.in_features
         bound = sqrt(6 / (2 * hidden + hidden))  # for the two halves of the middle layer as one
         for half in (self.text, self.element):
@@ -106,22 +98,18 @@ class Head(nn.Module):
         text: torch.Tensor,
         element: torch.Tensor,
     ) -> torch.Tensor:
-        """Compute the logits of pairs.
+        """Compute the logits of pairs [pairs..., classes], of tokens [pairs..., tokens, classes].
 
         Args:
             texts: Vectors of texts [texts, hidden], or of their tokens [texts, tokens, hidden].
             elements: Vectors of schema elements [elements, hidden].
             text: Index of the text of each pair.
             element: Index of the element of each pair; must broadcast with ``text``.
-
-        Returns:
-            Logits [pairs..., classes], or [pairs..., tokens, classes].
         """
         if self.dense is not None:
             texts = gelu(self.dense(texts))
-        logits: torch.Tensor = self.out(
-            gelu(self.text(texts)[text] + self.element(elements)[element])
-        )
+        middle = gelu(self.text(texts)[text] + self.element(elements)[element])
+        logits: torch.Tensor = self.out(middle)
         return logits
 
 
@@ -182,10 +170,8 @@ class SgdBaselineModel(PreTrainedModel):
     def embed(self, **inputs: torch.Tensor) -> torch.Tensor:
         """Embed sentence pairs: the vectors of the frozen encoder at ``[CLS]`` [pairs, hidden]."""
         self.schema_encoder.eval()
-        embeddings: torch.Tensor = self.schema_encoder(**_asked_nothing(inputs)).last_hidden_state[
-            :, 0
-        ]
-        return embeddings
+        states: torch.Tensor = self.schema_encoder(**_asked_nothing(inputs)).last_hidden_state
+        return states[:, 0]
 
     def encode(self, **inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Encode turns; returns one vector each [turns, hidden], and [turns, tokens, hidden]."""
@@ -195,28 +181,24 @@ class SgdBaselineModel(PreTrainedModel):
         return self.dropout(tokens[:, 0] if whole is None else whole), self.dropout(tokens)
 
     def run_heads(self, pooled: torch.Tensor, batch: Tensors) -> Tensors:
-        """Compute the logits of all heads but that of spans.
-
-        Args:
-            pooled: One vector for each turn [turns, hidden].
-            batch: Tensors of the batch.
+        """Compute the logits of all heads but that of spans, from vectors of turns.
 
         Returns:
             By name of the head: ``intent`` [frames, intents], ``requested`` [slots],
             ``categorical_status`` [categorical slots, 3], ``value`` [categorical slots, values],
             ``free_status`` [free-form slots, 3].
         """
-        elements = self._elements(batch)
-        turn = batch["turn"]
+        elements, turn = self._elements(batch), batch["turn"]
+        categorical, free = turn[batch["categorical_frame"]], turn[batch["free_frame"]]
         pairs = {
             "intent": (turn[:, None], batch["intents"]),
             "requested": (
-                turn[torch.cat([batch["categorical_frame"], batch["free_frame"]])],
+                torch.cat([categorical, free]),
                 torch.cat([batch["categorical"], batch["free"]]),
             ),
-            "categorical_status": (turn[batch["categorical_frame"]], batch["categorical"]),
-            "value": (turn[batch["categorical_frame"]][:, None], batch["values"]),
-            "free_status": (turn[batch["free_frame"]], batch["free"]),
+            "categorical_status": (categorical, batch["categorical"]),
+            "value": (categorical[:, None], batch["values"]),
+            "free_status": (free, batch["free"]),
         }
         logits = {
             name: self.heads[name](pooled, elements, text, element)
@@ -228,15 +210,9 @@ class SgdBaselineModel(PreTrainedModel):
         return logits
 
     def spans(self, tokens: torch.Tensor, mask: torch.Tensor, batch: Tensors) -> Tensors:
-        """Compute the logits of the first and the last token of values, ``start`` and ``end``.
+        """Logits of the first and the last token of values, ``start`` and ``end`` [spans, tokens].
 
-        Args:
-            tokens: Vectors of the tokens of each turn [turns, tokens, hidden].
-            mask: 1 for tokens, 0 for padding [turns, tokens].
-            batch: Tensors of the batch.
-
-        Returns:
-            Logits [spans, tokens] by name.
+        They are of the vectors of each turn's tokens [turns, tokens, hidden], where a mask is 1.
         """
         # The turn of each span, by way of its free-form slot and that slot's frame.
         turn = batch["turn"][batch["free_frame"][batch["span"]]]
@@ -253,7 +229,7 @@ class SgdBaselineModel(PreTrainedModel):
         logits |= self.spans(tokens, batch["attention_mask"], batch)
         if "intent_label" not in batch:
             return SgdBaselineOutput(logits=logits)
-        losses = named_losses(logits, batch)
+        losses = {name: _loss(of, batch[f"{name}_label"]) for name, of in logits.items()}
         loss = torch.stack(list(losses.values())).mean()
         return SgdBaselineOutput(loss=loss, losses=losses, logits=logits)
 
@@ -269,13 +245,8 @@ def _asked_nothing(inputs: Tensors) -> Tensors:
     return inputs | {"attention_mask": (1.0 - mask[:, None, None].float()) * -1e9}
 
 
-def named_losses(logits: Tensors, labels: Tensors) -> Tensors:
-    """The seven losses; each is a mean over labels that are not ``IGNORED``, or 0 without any."""
-    return {name: _loss(logits[name], labels[f"{name}_label"]) for name in logits}
-
-
 def _loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Cross-entropy of logits of classes [n, classes], or of a yes-or-no question [n]."""
+    """The mean loss of classes [n, classes], or of yes-or-no questions [n]; 0 without labels."""
     learnt = labels != IGNORED
     if logits.dim() == 1:
         yes = labels.clamp(min=0).to(logits.dtype)

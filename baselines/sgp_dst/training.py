@@ -276,13 +276,9 @@ class SgpPart(Tracker):
     def examples(self, rows: Dataset) -> TrainingData:
         """All examples of the submodel, from frame rows with gold states."""
 
-        def made() -> Iterator[Example]:
-            for dialogue in read_dialogues(rows):
-                yield from EXAMPLES[self.PART](dialogue)
-                if self.PART in MORE_EXAMPLES:
-                    yield from MORE_EXAMPLES[self.PART](dialogue)
-
-        return TrainingData(made(), self, self.settings.seed)
+        makers = [of[self.PART] for of in (EXAMPLES, MORE_EXAMPLES) if self.PART in of]
+        made = (e for one in read_dialogues(rows) for make in makers for e in make(one))
+        return TrainingData(made, self, self.settings.seed)
 
     def planned(self, lengths: Ints, processes: int) -> own.Settings:
         """The recipe with the number of steps and the warm-up of this submodel."""
@@ -349,9 +345,4 @@ class Cross(SgpPart, CopyModel):
     PLAIN: ClassVar[type[PreTrainedModel]] = CopyModel
 
 
-SUBMODELS: dict[Part, type[SgpPart]] = {
-    "intent": Intent,
-    "combine": Combine,
-    "copy": Copy,
-    "cross": Cross,
-}
+SUBMODELS: dict[Part, type[SgpPart]] = {of.PART: of for of in (Intent, Combine, Copy, Cross)}

@@ -56,15 +56,6 @@ class Options(BatchOptions, frozen=True, kw_only=True):
             "has <Service>.tsv files in T2G2's format."
         ),
     ] = None
-    beams: Annotated[
-        Count | None, option("Search this number of beams. Default: as in training.")
-    ] = None
-    length_penalty: Annotated[
-        NotNegative | None,
-        option(
-            "Divide a beam's log-likelihood by this power of its length. Default: as in training."
-        ),
-    ] = None
 
 
 class Seen(Provenance, frozen=True, kw_only=True):

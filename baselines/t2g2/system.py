@@ -76,8 +76,7 @@ class T2G2Generator(EncoderDecoder, Generator):
     @classmethod
     def tiny(cls, rows: Dataset, settings: own.Settings) -> Sequence[Any]:
         """A small T5 and a tokenizer of the inputs and utterances of rows."""
-        folder = settings.templates
-        to_input = input_of(settings.input, read_templates(Path(folder)) if folder else None)
+        to_input = input_of(settings.input, _templates(settings.templates))
         inputs = map(to_input, read_turns(rows, settings.input == "t2g2"))
         tokenizer = tiny_tokenizer([*inputs, *utterances_of(rows)])
         return tiny_t5(len(tokenizer), settings.seed), tokenizer
@@ -85,34 +84,24 @@ class T2G2Generator(EncoderDecoder, Generator):
     @classmethod
     def start(cls, settings: own.Settings) -> Self:
         """The recipe's encoder-decoder."""
-        folder = settings.templates
-        digest = digest_of(read_templates(Path(folder)) if folder else None)
-        generator = cls.begun(settings, templates=digest)
-        return generator.reading(settings.templates)
+        templates = _templates(settings.templates)
+        generator = cls.begun(settings, templates=digest_of(templates))
+        generator.to_input = input_of(settings.input, templates)
+        return generator
 
     @classmethod
     def from_pretrained(cls, name: str | Path, **options: Any) -> Self:  # type: ignore[override]
-        """Load a trained generator, whose beams and templates are among the ``options``."""
+        """Load a trained generator, whose hand-written templates are among the ``options``."""
         generator = super().from_pretrained(name, **options)
-        given, seen = generator.options, generator.seen
-        penalty = given.length_penalty
-        generator.seen = msgspec.structs.replace(
-            seen,
-            beams=given.beams or seen.beams,
-            length_penalty=seen.length_penalty if penalty is None else penalty,
-        )
-        return generator.reading(given.templates, str(name))
-
-    def reading(self, folder: str | None, name: str = "") -> Self:
-        """This generator, which reads hand-written templates from a folder if it is to read any."""
-        templates = read_templates(Path(folder)) if folder else None
-        if templates and self.seen.templates and digest_of(templates) != self.seen.templates:
+        folder, expected = generator.options.templates, generator.seen.templates
+        templates = _templates(folder)
+        if templates and expected and digest_of(templates) != expected:
             raise SgdxError(
                 f"--templates {folder}: found others than {name} was trained with, expected those "
-                f"with the SHA-256 {self.seen.templates}"
+                f"with the SHA-256 {expected}"
             )
-        self.to_input = input_of(self.seen.input, templates)
-        return self
+        generator.to_input = input_of(generator.seen.input, templates)
+        return generator
 
     def generation(self, *_: Any) -> GenerationConfig:
         """Settings of ``generate``, with the beams of this generator."""
@@ -174,6 +163,10 @@ def bleu(utterances: Sequence[str], references: Sequence[str]) -> float:
     from sacrebleu.metrics.bleu import BLEU
 
     return float(BLEU().corpus_score(utterances, [references]).score) / 100
+
+
+def _templates(folder: str | None) -> dict[str, Templates] | None:
+    return read_templates(Path(folder)) if folder else None
 
 
 def digest_of(templates: dict[str, Templates] | None) -> str:

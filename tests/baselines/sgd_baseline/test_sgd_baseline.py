@@ -1,28 +1,50 @@
-"""Labels that say what the gold state says, spans, and embeddings that are computed once."""
+"""The SGD baseline: its labels, spans and embeddings, and what one pass of the encoder is for."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import torch
-from datasets import Dataset
+from datasets import Dataset, concatenate_datasets
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import one_hot
 from transformers import PreTrainedTokenizerFast
 
 from baselines.data.dialogues import prediction_rows, read_dialogues
-from baselines.encoders import tiny_tokenizer
+from baselines.encoders import corpus_texts, load_encoder, tiny_encoder, tiny_tokenizer
+from baselines.predicting import predict as track
 from baselines.sgd_baseline.data import SYSTEM, USER, TurnExamples, find_span, tokenize_turns
 from baselines.sgd_baseline.elements import embed, read_elements
+from baselines.sgd_baseline.settings import Options, Settings
 from baselines.sgd_baseline.system import SgdTracker, add_up, best_spans, read_changes
-from baselines.tracker import joint_goal_accuracy
+from baselines.tracker import joint_goal_accuracy, with_steps
+from sgdx_dataset import frames, load
 from sgdx_dataset.schema import Service, read_service
 from sgdx_dataset.tracker_inputs import training_columns
 
 from ...conftest import intent, slot
+from ..conftest import RECIPES, train_once
+
+
+@pytest.fixture(scope="module")
+def train_rows() -> Dataset:
+    return frames(load("original", "train", "sample"))
+
+
+@pytest.fixture(scope="module")
+def tracker(train_rows: Dataset, tmp_path_factory: pytest.TempPathFactory) -> SgdTracker:
+    """A tiny one, untrained."""
+    model = tmp_path_factory.mktemp("model")
+    for part in tiny_encoder(corpus_texts(train_rows), hidden=64):
+        part.save_pretrained(model)
+    recipe = RECIPES["sgd_baseline"] | {"model": str(model)}
+    tracker: SgdTracker = SgdTracker.start(msgspec.convert(recipe, Settings)).train(False)
+    tracker.options = Options(batch_size=8, chunk_size=16)
+    return tracker
 
 
 @pytest.fixture(scope="module")
@@ -176,3 +198,60 @@ def test_embedded_once_and_alike_in_a_batch_and_alone(tracker: SgdTracker) -> No
     whole, other = embed([(short, long), (short, long + " to")], tracker, tracker.tokenizer)
     hook.remove()
     assert read == [80, 80] and torch.equal(whole, other)
+
+
+def test_variants_together_are_variants_apart_for_one_pass_of_the_encoder(
+    tracker: SgdTracker,
+) -> None:
+    parts = [frames(load(of, "test", "sample")).select(range(60)) for of in ("original", "v2")]
+    test_rows = concatenate_datasets(parts)
+    passes: list[int] = []
+    hook = tracker.encoder.register_forward_hook(
+        lambda module, given, named, output: passes.append(len(named["input_ids"])),
+        with_kwargs=True,
+    )
+    together = track(tracker, test_rows).rows
+    of_all = list(passes)
+    apart = []
+    for part in parts:
+        passes.clear()
+        apart += track(tracker, part).rows
+        assert passes == of_all
+    hook.remove()
+    assert together == apart
+    turns = {(*(turn["utterance"] for turn in row["history"][-1:]), row["utterance"])
+             for row in test_rows}  # fmt: skip
+    assert sum(of_all) == len(turns) <= len(test_rows) / 2
+    assert [row["frame_id"] for row in together] == list(test_rows["frame_id"])
+    assert [row["variant"] for row in together] == list(test_rows["variant"])
+    # An untrained model says something, and not the same under each schema's words.
+    values = {str(row["slot_values"]) for row in together}
+    assert len(values) > 10
+
+
+def test_epochs_are_whole_whatever_the_data() -> None:
+    """Under an augmentation that doubles the turns, there are twice as many steps."""
+    recipe = msgspec.convert(RECIPES["sgd_baseline"] | {"epochs": 3, "steps": None}, Settings)
+    turns = np.full(40, 8)
+    assert with_steps(recipe, turns, 1).steps == 9  # 3 x (16 + 16 + 8 turns)
+    assert with_steps(recipe, np.tile(turns, 2), 1).steps == 15
+    assert with_steps(recipe, turns, 2).steps == 8  # 3 x 5 batches of 8 turns, by twos
+    halves = msgspec.structs.replace(recipe, accumulation=2)
+    assert with_steps(halves, turns, 1).steps == 8
+    small = msgspec.structs.replace(recipe, token_budget=8 * 8)
+    assert with_steps(small, turns, 1).steps == 15
+    assert with_steps(msgspec.structs.replace(recipe, steps=4), turns, 1).steps == 4
+
+
+def test_the_frozen_encoder_is_the_one_that_training_began_with(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    trained = train_once(tmp_path_factory, "sgd_baseline")
+    before = load_encoder(str(trained / "initial"))[0].state_dict()
+    model = SgdTracker.from_pretrained(trained)
+    frozen = model.schema_encoder.state_dict()
+    assert before.keys() == frozen.keys()
+    assert all(torch.equal(tensor, frozen[name]) for name, tensor in before.items())
+    tuned = model.encoder.state_dict()["embeddings.word_embeddings.weight"]
+    assert not torch.equal(tuned, before["embeddings.word_embeddings.weight"])
+    assert not any(p.requires_grad for p in model.schema_encoder.parameters())

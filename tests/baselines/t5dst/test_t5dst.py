@@ -1,9 +1,11 @@
-"""Models as files: sentencepiece tokenizers, T5 1.1, other attentions, limits and revisions."""
+"""Inputs and their shuffling; models as files, with other attentions, limits and revisions."""
 
 from __future__ import annotations
 
+import ast
 import copy
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,10 @@ import sentencepiece
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
+    BertConfig,
+    BertModel,
     PreTrainedModel,
+    PreTrainedTokenizerFast,
     ProphetNetConfig,
     ProphetNetForConditionalGeneration,
     T5Config,
@@ -22,20 +27,133 @@ from transformers import (
     set_seed,
 )
 
-from baselines.t5dst.data import Inputs, Texts, TokenLimits
+from baselines import train
+from baselines.predicting import predict as track
+from baselines.t5dst import system as tracker_module
+from baselines.t5dst.data import Inputs, Texts, TokenLimits, filled
 from baselines.t5dst.formats import FORMATS
-from baselines.t5dst.model import (
-    commit_of,
-    generate,
-    load_model,
-    tiny_t5,
-    tiny_tokenizer,
-)
-from baselines.t5dst.settings import Seen
+from baselines.t5dst.model import commit_of, generate, load_model, tiny_t5, tiny_tokenizer
+from baselines.t5dst.settings import FormatName, Seen
 from baselines.t5dst.system import T5Tracker
 from sgdx_dataset import SgdxError, frames, load
+from sgdx_dataset.tracker_inputs import GOLD
+
+from ..conftest import Recipe, Refuse
 
 SEEN = Seen(tracker="t5dst", format="t5dst", max_input=64, max_target=8)
+
+
+@pytest.fixture(scope="module")
+def rows() -> Any:
+    return frames(load("original", "train", "sample")).select(range(24))
+
+
+@pytest.fixture(scope="module")
+def tokenizer(rows: Any) -> PreTrainedTokenizerFast:
+    return tiny_tokenizer(rows["utterance"], 400)
+
+
+def read(rows: Any, name: FormatName, shuffle: int | None = None) -> Texts:
+    return Texts(rows, FORMATS[name], shuffle, with_answers=shuffle is not None)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_history_is_cut_from_its_beginning_and_the_schema_survives(
+    rows: Any, tokenizer: PreTrainedTokenizerFast, name: FormatName
+) -> None:
+    prompt, texts = FORMATS[name], read(rows, name)
+    whole = Inputs(texts, tokenizer, prompt, TokenLimits(4096, 64))
+    nothing = {"inputs": 0, "of": len(texts.pairs), "history_tokens": 0, "answers": 0}
+    assert whole.facts["cut"] == nothing
+    longest = max(len(part) for part in whole.parts)
+    short = Inputs(texts, tokenizer, prompt, TokenLimits(longest + 12, 64))
+    assert short.facts["cut"]["inputs"] > 0
+    assert short.facts["cut"]["history_tokens"] == int((whole.lengths - short.lengths).sum())
+    histories, parts = list(texts.histories), list(texts.parts)
+    for index, (history, part) in enumerate(texts.pairs):
+        ids = short.ids(short.numbers[index])
+        assert len(ids) == short.lengths[index] <= longest + 12
+        text = str(tokenizer.decode(ids, skip_special_tokens=True))
+        assert parts[part].strip() in text
+        kept = text.replace(parts[part], "").lstrip("\N{REPLACEMENT CHARACTER}")  # half a letter
+        assert histories[history].endswith(kept)
+
+
+def test_a_batch_counts_by_the_tokens_of_its_answers(
+    rows: Any, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    inputs = Inputs(read(rows, "t5dst", 0), tokenizer, FORMATS["t5dst"], TokenLimits(256, 32))
+    plain = inputs.batch(np.array([0, 9]))
+    for batch in (plain, filled(plain, 4, 256, 32)):
+        assert batch["weight"].item() == (batch["labels"] != -100).sum().item()
+        assert batch["attention_mask"].sum(1).tolist()[:2] == inputs.lengths[[0, 9]].tolist()
+    assert (batch["input_ids"].shape, batch["labels"].shape) == ((4, 256), (4, 32))
+
+
+def test_shuffling_depends_on_the_seed_alone(rows: Any) -> None:
+    first, again, other = (list(read(rows, "d3st", seed).parts) for seed in (1, 1, 2))
+    assert first == again != other
+    shown = Texts(rows.remove_columns(list(GOLD)), FORMATS["d3st"], 1)  # to predict, without gold
+    assert list(shown.parts) == first and not shown.targets
+
+
+def test_shuffled_prediction_reads_its_answers_by_the_order_that_it_showed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A tracker that always answers with the first option sets other values for another seed."""
+    rows = frames(load("v2", "test", "sample")).select(range(30))
+    tokenizer = tiny_tokenizer(rows["utterance"], 400)
+    seen = Seen(tracker="t5dst", format="d3st", max_input=512, max_target=8)
+    first = f"[states] {' '.join(f'{n}={n}a' for n in range(30))} [intents] [req_slots]"
+    monkeypatch.setattr(tracker_module, "texts_of", lambda _, tokens: [first] * len(tokens))
+    monkeypatch.setattr(tracker_module, "generate", lambda _, prompts, *__: prompts["input_ids"])
+    found = {}
+    for seed in (None, 1, 2):
+        tracker = T5Tracker.completed(tiny_t5(len(tokenizer)).eval(), tokenizer, seen, shuffle=seed)
+        assert tracker.describe()["shuffle"] == seed
+        found[seed] = track(tracker, rows).rows
+    options = {(row["frame_id"], slot["name"]): slot["possible_values"]
+               for row in rows for slot in row["schema"]["slots"]}  # fmt: skip
+    for seed, predicted in found.items():
+        places = [
+            options[row["frame_id"], value["slot"]].index(value["values"][0])
+            for row in predicted
+            for value in row["slot_values"]
+            if options[row["frame_id"], value["slot"]]
+        ]
+        assert places and any(places) == (seed is not None)
+    assert found[1] != found[2]
+
+
+@pytest.mark.parametrize("fact", ["bert", "pad_token", "eos_token"])
+def test_models_that_cannot_be_trained(
+    fact: str, refuse: Refuse, recipe: Recipe, tmp_path: Path
+) -> None:
+    """An encoder alone, and tokenizers that lack a token."""
+    model = tmp_path / "model"
+    small = BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, vocab_size=9)
+    made: Any = BertModel(small) if fact == "bert" else tiny_t5(300)
+    made.save_pretrained(model)
+    tiny_tokenizer(["a cab"], 300).save_pretrained(model)
+    settings = json.loads((model / "tokenizer_config.json").read_text())
+    settings.pop(fact, None)
+    (model / "tokenizer_config.json").write_text(json.dumps(settings))
+    message = refuse(train, *recipe(model=str(model)))
+    assert message.startswith(f"{model}: ") and fact in message
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_card_s_example_says_what_the_tracker_says(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (_, code) = re.findall(r"```python\n(.*?)```", (trained / "README.md").read_text(), re.DOTALL)
+    assert "baselines" not in code
+    capsys.readouterr()
+    exec(code, {})  # noqa: S102
+    said = ast.literal_eval(capsys.readouterr().out.splitlines()[-1])
+    assigned = [node for node in ast.parse(code).body if isinstance(node, ast.Assign)]
+    (prompts,) = (a.value for a in assigned if ast.unparse(a.targets[0]) == "prompts")
+    assert len(said) == len(ast.literal_eval(prompts))
 
 
 def save(model: PreTrainedModel, folder: Path) -> None:
