@@ -29,11 +29,12 @@ from rich.console import Console
 
 from baselines.batching import epoch
 from baselines.data.dialogues import read_dialogues
-from baselines.onepass.examples import FrameExamples, SchemaNoise, all_examples
+from baselines.onepass.examples import FrameExamples, all_examples
 from baselines.onepass.modeling import OnePassModel
 from baselines.onepass.system import OnePassTracker
 from baselines.precision import autocast, resolved, train_in_bfloat16
 from baselines.processes import make_accelerator
+from baselines.recipes import find_recipe, read_recipe
 from baselines.use import SHIPPED_MODEL
 from sgdx_dataset import VARIANTS, frame_tables, frames, load, open_release
 from sgdx_dataset.release import Release
@@ -189,7 +190,8 @@ def tracker(source: str, count: int) -> list[Measure]:
     rows = concatenate_datasets([test_rows(source, config, count) for config in ("original", "v5")])
     dialogues = list(read_dialogues(training_columns(rows, shipped.READS)))
     learnt = all_examples(dialogues, shipped.reading)
-    examples = FrameExamples(learnt, shipped.vocabulary, limit, SchemaNoise(), 0)
+    recipe: Any = read_recipe(find_recipe("onepass/smoke"), [f"max_tokens={limit}"])
+    examples = FrameExamples(learnt, shipped.vocabulary, recipe)
     batches = [examples.batch(part) for part in epoch(examples.lengths, 12, 4096, 0, 0)[:4]]
     precision = autocast(resolved("auto", accelerator.device), accelerator.device)
     train_in_bfloat16(model)

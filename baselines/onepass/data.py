@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, log
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +44,7 @@ def make_batch(items: Sequence[Item], pad: int) -> Tensors:
     sequences = [item.sequence for item in items]
     width = -(-max(len(sequence.ids) for sequence in sequences) // _MULTIPLE) * _MULTIPLE
     slots = [(i, slot) for i, item in enumerate(items) for slot in item.sequence.slots]
+    copies = [_may_copy(items[i], slot) for i, slot in slots]
     other_count = max(1, *(len(s.known) for s in sequences))
     return {
         "input_ids": _padded([s.ids for s in sequences], width, pad),
@@ -62,11 +62,12 @@ def make_batch(items: Sequence[Item], pad: int) -> Tensors:
         ).view(-1, 2),
         "frame": torch.tensor([i for i, _ in slots], dtype=torch.long),
         "status_mask": torch.tensor(
-            [_status_mask(items[i], slot) for i, slot in slots], dtype=torch.bool
+            [_open_statuses(items[i], slot, any(copy)) for (i, slot), copy in zip(slots, copies)],
+            dtype=torch.bool,
         ).view(-1, STATUSES),
         "values": _token_ranges([sequences[i].values[slot] for i, slot in slots]),
         "known": _token_ranges([s.known for s in sequences]),
-        "copy_mask": _padded([_copy_mask(items[i], slot) for i, slot in slots], other_count) > 0,
+        "copy_mask": _padded(copies, other_count) > 0,
         "text": _padded([[token.place for token in s.text] for s in sequences]),
         "utterance": _padded([[token.utterance + 1 for token in s.text] for s in sequences]),
     }
@@ -134,27 +135,26 @@ def label_batch(items: Sequence[Item], labels: Sequence[Labels], shapes: Tensors
     }
 
 
-def _status_mask(item: Item, slot: str) -> list[bool]:
-    """The statuses that a slot may have."""
-    frame, sequence = item
-    if slot not in frame.schema.tracked:
-        return [number == KEEP for number in range(STATUSES)]
-    is_open = {
-        KEEP: True,
-        SAY: bool(sequence.values[slot] or sequence.text),
-        DONTCARE: True,
-        GIVEN: frame.system_offer(slot) is not None,
-        FROM: any(_copy_mask(item, slot)),
-    }
-    return [is_open[number] for number in range(STATUSES)]
-
-
-def _copy_mask(item: Item, slot: str) -> list[bool]:
-    """The values of other services that a slot may take: none if it has a value."""
+def _may_copy(item: Item, slot: str) -> list[bool]:
+    """Which values of other services a slot may take: none if it has a value."""
     schema = item.frame.schema
     free = slot in schema.tracked and slot not in item.frame.carried
     read = item.frame.known[: len(item.sequence.known)]
     return [free and schema.slot(slot).admits(value) for _, value in read]
+
+
+def _open_statuses(item: Item, slot: str, may_copy: bool) -> list[bool]:
+    """Which statuses a slot may have."""
+    frame, sequence = item
+    tracked = slot in frame.schema.tracked
+    is_open = {
+        KEEP: True,
+        SAY: tracked and bool(sequence.values[slot] or sequence.text),
+        DONTCARE: tracked,
+        GIVEN: tracked and frame.system_offer(slot) is not None,
+        FROM: may_copy,
+    }
+    return [is_open[number] for number in range(STATUSES)]
 
 
 def _intent(item: Item, labels: Labels) -> int:
@@ -266,9 +266,12 @@ def merge_parts(answers: Sequence[Answer]) -> Answer:
 
 def decode(frame: FrameInput, answer: Answer, keep_bias: float = 0.0) -> State:
     """The state of a frame; ``keep_bias`` is added to the logit of keeping a slot as it is."""
-    from_allowed = frame.first or answer.intent != frame.intent
+    added = np.zeros(STATUSES)
+    added[KEEP] = keep_bias
+    if not (frame.first or answer.intent != frame.intent):
+        added[FROM] = -np.inf
     tracked = {s: a for s, a in answer.slots.items() if s in frame.schema.tracked}
-    statuses = {s: _status(a, from_allowed, keep_bias) for s, a in tracked.items()}
+    statuses = {s: int(np.argmax(added + a.statuses)) for s, a in tracked.items()}
     spans = _assign_spans({s: tracked[s] for s in statuses if statuses[s] == SAY}, keep_bias)
     values = {s: v for s, v in frame.carried.items() if s in frame.schema.tracked}
     for slot, status in statuses.items():
@@ -278,20 +281,12 @@ def decode(frame: FrameInput, answer: Answer, keep_bias: float = 0.0) -> State:
     return State(answer.intent, {slot: [value] for slot, value in values.items()}, requested)
 
 
-def _status(answer: SlotAnswer, from_allowed: bool, keep_bias: float) -> int:
-    logits = list(answer.statuses)
-    logits[KEEP] += keep_bias
-    if not from_allowed:
-        logits[FROM] = float("-inf")
-    return logits.index(max(logits))
-
-
 def _assign_spans(answers: dict[str, SlotAnswer], keep_bias: float) -> dict[str, TextSpan]:
     """The span of each slot whose value the user says; no two of them share a character."""
     # A character that two slots claim goes to the likelier one. The other slot gets its next span,
     # if that is likelier than keeping the slot as it is.
     claims = [
-        (_log_probability_of_say(answer) + score, slot, span)
+        (answer.statuses[SAY] - np.logaddexp.reduce(answer.statuses) + score, slot, span)
         for slot, answer in answers.items()
         for number, (span, score) in enumerate(answer.spans)
         if number == 0 or answer.statuses[SAY] + score > answer.statuses[KEEP] + keep_bias
@@ -301,13 +296,6 @@ def _assign_spans(answers: dict[str, SlotAnswer], keep_bias: float) -> dict[str,
         if slot not in assigned and not any(_overlap(span, other) for other in assigned.values()):
             assigned[slot] = span
     return assigned
-
-
-def _log_probability_of_say(answer: SlotAnswer) -> float:
-    """Logarithm of the probability that the user says the slot's value."""
-    highest = max(answer.statuses)
-    total = sum(exp(logit - highest) for logit in answer.statuses)
-    return answer.statuses[SAY] - highest - log(total)
 
 
 def _overlap(span: TextSpan, other: TextSpan) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -47,12 +46,12 @@ from .layout import (
     Variant,
     Vocabulary,
     element_text,
-    part_lengths,
+    parts_of,
     sequences,
     texts_of,
     variant_of,
-    words,
 )
+from .settings import Settings
 
 
 class Example(NamedTuple):
@@ -86,99 +85,72 @@ def gold_examples(
 
 def gold_answer(frame: FrameInput, labels: Labels) -> Answer:
     """An answer that is right by the labels of a frame."""
-    # Most slots of most frames stay as they are and are not requested: they have no answer.
-    statuses = {slot: _right_status(paths) for slot, paths in labels.paths.items()}
-    answers = {
-        slot: _answer(statuses.get(slot, KEEP), slot, labels)
-        for slot in frame.schema.slots_by_name
-        if slot in labels.requested or statuses.get(slot, KEEP) != KEEP
-    }
+    answers = {}
+    for slot in frame.schema.slots_by_name:
+        paths = labels.paths.get(slot, Paths())
+        if KEEP in paths.statuses or not paths:
+            status = KEEP
+        elif paths.spans or paths.values:
+            status = SAY
+        else:
+            status = next((s for s in (DONTCARE, GIVEN) if s in paths.statuses), FROM)
+        # Most slots of most frames stay as they are and are not requested: they have no answer.
+        if slot in labels.requested or status != KEEP:
+            answers[slot] = SlotAnswer(
+                float(slot in labels.requested),
+                tuple(float(number == status) for number in range(STATUSES)),
+                tuple(CandidateSpan(span, 0.0) for span in paths.spans[:1]),
+                paths.values[0] if paths.values else 0,
+                paths.known[0] if paths.known else 0,
+            )
     return Answer(labels.intent or NONE_INTENT, answers)
-
-
-def _answer(status: int, slot: str, labels: Labels) -> SlotAnswer:
-    paths = labels.paths.get(slot, Paths())
-    return SlotAnswer(
-        float(slot in labels.requested),
-        tuple(float(number == status) for number in range(STATUSES)),
-        tuple(CandidateSpan(span, 0.0) for span in paths.spans[:1]),
-        paths.values[0] if paths.values else 0,
-        paths.known[0] if paths.known else 0,
-    )
-
-
-def _right_status(paths: Paths) -> int:
-    """One of the right statuses; ``KEEP`` if there is none."""
-    if KEEP in paths.statuses or not paths:
-        return KEEP
-    if paths.spans or paths.values:
-        return SAY
-    return next((s for s in (DONTCARE, GIVEN) if s in paths.statuses), FROM)
 
 
 _DIALOGUES_AT_ONCE = 256
 
 
-class SchemaNoise(NamedTuple):
-    """Random changes of schemas in training, so that models rely less on their words."""
+def noisy_schema(schema: Service, settings: Settings, rng: np.random.Generator) -> Variant | None:
+    """The texts of a schema of which some lack a name or a description; None if none do."""
 
-    shuffle: bool = False  # whether the elements stand in random order
-    drop_names: float = 0.0  # fraction of the elements
-    drop_descriptions: float = 0.0  # fraction of the elements
-
-    def variant(self, schema: Service, rng: np.random.Generator) -> Variant | None:
-        """The changed texts of a schema in their order; None if nothing is changed."""
-        if self == SchemaNoise():
-            return None
-
-        def ordered(texts: dict[str, str]) -> dict[str, str]:
-            names = list(texts)
-            order = rng.permutation(len(names)) if self.shuffle else range(len(names))
-            return {names[index]: texts[names[index]] for index in order}
-
-        return Variant(*map(ordered, variant_of(schema, partial(self._text, rng))))
-
-    def _text(self, rng: np.random.Generator, name: str, description: str) -> str:
-        """The text of an element, perhaps without its name or its description."""
+    def text(name: str, description: str) -> str:
         # One draw for both: below 0 the name goes, from 0 to the next threshold the description.
-        drawn = rng.random() - self.drop_names
+        drawn = rng.random() - settings.drop_names
         if drawn < 0 and description:
             return description
-        return (
-            words(name) if 0 <= drawn < self.drop_descriptions else element_text(name, description)
-        )
+        return element_text(name, "" if 0 <= drawn < settings.drop_descriptions else description)
+
+    if settings.drop_names == settings.drop_descriptions == 0:
+        return None
+    return variant_of(schema, text)
 
 
-class StateNoise(NamedTuple):
-    """Random errors in carried states of training examples, for the model to learn to correct."""
-
+def noisy_state(
+    frame: FrameInput, gold: Gold, settings: Settings, rng: np.random.Generator
+) -> FrameInput:
+    """A frame with errors in its carried state, which a model is to learn to correct."""
     # A model that was trained on right states alone keeps its own errors. So right values are
     # dropped from the state or replaced in it, but only if this turn shows the right value again:
     # the system asks to confirm it, or it is spoken. Offers do not count, or the model would learn
     # to accept any offer for a slot without a value.
-    drop: float = 0.0  # fraction of these values
-    replace: float = 0.0  # fraction, by other possible values or values of the dialogue
-
-    def frame(self, frame: FrameInput, gold: Gold, rng: np.random.Generator) -> FrameInput:
-        """A frame with errors in its carried state; its labels are those of ``labels_of``."""
-        if self == StateNoise():
-            return frame
-        carried = dict(frame.carried)
-        for slot, value in frame.carried.items():
-            drawn = rng.random()
-            right = gold.state.values.get(slot, ())
-            if drawn > self.drop + self.replace or value not in right:
-                continue
-            unset = {name: value for name, value in frame.carried.items() if name != slot}
-            bare = dataclasses.replace(frame, carried=unset)
-            if not (_is_shown(frame, right, slot) and paths_of(bare, gold, slot)):
-                continue
-            others = _other_values(frame, right, slot)
-            if drawn < self.drop:
-                del carried[slot]
-            elif others:
-                carried[slot] = others[rng.integers(len(others))]
-        return dataclasses.replace(frame, carried=carried)
+    drop, replace = settings.drop_carried, settings.replace_carried
+    if drop == replace == 0:
+        return frame
+    carried = dict(frame.carried)
+    for slot, value in frame.carried.items():
+        drawn = rng.random()
+        right = gold.state.values.get(slot, ())
+        if drawn > drop + replace or value not in right:
+            continue
+        unset = {name: value for name, value in frame.carried.items() if name != slot}
+        bare = dataclasses.replace(frame, carried=unset)
+        if not (_is_shown(frame, right, slot) and paths_of(bare, gold, slot)):
+            continue
+        others = _other_values(frame, right, slot)
+        if drawn < drop:
+            del carried[slot]
+        elif others:
+            carried[slot] = others[rng.integers(len(others))]
+    return dataclasses.replace(frame, carried=carried)
 
 
 def _is_shown(frame: FrameInput, right: Sequence[str], slot: str) -> bool:
@@ -223,28 +195,18 @@ def all_examples(dialogues: Iterable[Dialogue], reading: Reading) -> list[Exampl
     return examples
 
 
-_NO_STATE_NOISE = StateNoise()
-
-
 class FrameExamples(Examples):
     """Training examples: the sequences of frames, several if a schema is too long for one."""
 
     def __init__(
-        self,
-        frames: Sequence[Example],
-        vocabulary: Vocabulary,
-        limit: int,
-        noise: SchemaNoise,
-        seed: int,
-        state_noise: StateNoise = _NO_STATE_NOISE,
+        self, frames: Sequence[Example], vocabulary: Vocabulary, settings: Settings
     ) -> None:
-        self.frames, self.vocabulary, self.limit = frames, vocabulary, limit
-        self.noise, self.state_noise, self.seed = noise, state_noise, seed
+        self.frames, self.vocabulary, self.settings = frames, vocabulary, settings
         parts, lengths = [], []
         for index, example in enumerate(frames):
-            of_frame = part_lengths(example.frame, vocabulary, limit)
+            of_frame = parts_of(example.frame, vocabulary, settings.max_tokens)
             parts += [(index, number) for number in range(len(of_frame))]
-            lengths += of_frame
+            lengths += [length for _, length in of_frame]
         # Frame and number of its part [examples, 2], and number of tokens [examples].
         self.parts: Ints = np.array(parts, np.int64).reshape(-1, 2)
         self.lengths: Ints = np.array(lengths, np.int64)
@@ -258,7 +220,8 @@ class FrameExamples(Examples):
     def batch(self, indices: Ints) -> Tensors:
         """Make a batch with labels from the indices of examples."""
         # What is changed depends only on the seed and the indices, for trainings that are resumed.
-        rng = np.random.default_rng([self.seed, *indices.tolist()])
+        settings = self.settings
+        rng = np.random.default_rng([settings.seed, *indices.tolist()])
         numbers = self.parts[indices, 0].tolist()
         self.vocabulary.add_texts(t for n in numbers for t in texts_of(self.frames[n].frame))
         items: list[Item] = []
@@ -266,9 +229,9 @@ class FrameExamples(Examples):
         for index, number in self.parts[indices].tolist():
             frame, gold, *_ = self.frames[index]
             if self._part_counts[index] == 1:  # parts of a frame must agree on its state
-                frame = self.state_noise.frame(frame, gold, rng)
-            variant = self.noise.variant(frame.schema, rng)
-            parts = sequences(frame, self.vocabulary, self.limit, variant)
+                frame = noisy_state(frame, gold, settings, rng)
+            variant = noisy_schema(frame.schema, settings, rng)
+            parts = sequences(frame, self.vocabulary, settings.max_tokens, variant)
             items.append(Item(frame, parts[number]))
             labels.append(labels_of(frame, gold))
         batch = make_batch(items, self.vocabulary.tokenizer.pad_token_id)

@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerBase
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import NONE_INTENT, Service
 
-from .frames import SYSTEM, FrameInput, KnownValue, Utterance
+from .frames import SYSTEM, FrameInput, KnownValue
 
 # The marker tokens, each with the word whose vector its own vector starts from.
 MARKERS = {
@@ -59,7 +59,7 @@ class Vocabulary:
         self.markers: dict[str, int] = dict(zip(MARKERS, ids))
         self._texts: dict[str, Tokens] = {}
         self._lengths: dict[str, int] = {}
-        self._schema_lengths: dict[Service, int] = {}
+        self._slot_lengths: dict[Service, dict[str, int]] = {}
 
     def __deepcopy__(self, _: Any) -> Vocabulary:
         """A copy of a model shares what it remembers."""
@@ -96,6 +96,8 @@ class Vocabulary:
     def length(self, text: str) -> int:
         """The number of tokens of a text and a marker before it."""
         # A training needs all lengths before its first step; to count takes a quarter of the time.
+        if text in self._texts:
+            return 1 + len(self._texts[text].ids)
         if text not in self._lengths:
             (encoded,) = self._counter.encode_batch_fast([text], add_special_tokens=False)
             self._lengths[text] = len(encoded)
@@ -111,16 +113,14 @@ class Vocabulary:
         counter.no_padding()
         return counter
 
-    def schema_length(self, schema: Service) -> int:
-        """The number of tokens of a service and its elements where nothing is known of a state."""
-        if schema not in self._schema_lengths:
-            intents, slots = own_variant(schema)
-            values = [
-                v for slot in schema.slots if slot.name in schema.tracked for v in slot.values
-            ]
-            texts = [schema.description, *intents.values(), _NO_INTENT, *slots.values(), *values]
-            self._schema_lengths[schema] = sum(map(self.length, texts))
-        return self._schema_lengths[schema]
+    def slot_lengths(self, schema: Service) -> dict[str, int]:
+        """The number of tokens of each slot and its values where nothing is known of a state."""
+        if schema not in self._slot_lengths:
+            self._slot_lengths[schema] = {
+                slot: self.length(text) + sum(map(self.length, _values(schema, slot)))
+                for slot, text in own_variant(schema).slots.items()
+            }
+        return self._slot_lengths[schema]
 
 
 def _without_space(text: str, start: int, end: int) -> tuple[int, int]:
@@ -196,174 +196,115 @@ class TokenSequence:
         return begin, len(self.ids)
 
 
-def sequences(
-    frame: FrameInput, vocabulary: Vocabulary, limit: int, variant: Variant | None = None
-) -> list[TokenSequence]:
-    """The token sequence of a frame, or several for a schema that is too long for one."""
-    # The parts of a long schema share the slots equally, in order; each of them has the dialogue,
-    # the service and the values of other services, and the first one has the intents. The schema's
-    # own texts, which another variant must not exceed, determine the parts.
-    pieces = _pieces(frame, vocabulary, limit, own_variant(frame.schema))
-    parts = _parts(frame, pieces, limit)
-    if variant is not None:
-        pieces = _pieces(frame, vocabulary, limit, variant)
-        parts = [[slot for slot in variant.slots if slot in part] for part in parts]
-    return [pieces.sequence(part, first=number == 0) for number, part in enumerate(parts)]
-
-
-def part_lengths(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> list[int]:
-    """The number of tokens of each sequence that ``sequences`` gives."""
-    whole = _whole_length(frame, vocabulary, limit)
-    if whole <= limit:
-        return [whole]
-    pieces = _pieces(frame, vocabulary, limit, own_variant(frame.schema))
-    parts = _parts(frame, pieces, limit)
-    return [pieces.length(part, first=number == 0) for number, part in enumerate(parts)]
-
-
-def _whole_length(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> int:
-    """The number of tokens of a frame in one sequence, counted without making the sequence."""
-    schema, length = frame.schema, vocabulary.length
-    spoken = sum(length(utterance.text) for utterance in frame.utterances)
-    now = frame.intent == NONE_INTENT or frame.intent in schema.intents_by_name
-    marks = [length(value) for slot, value in frame.carried.items() if slot in schema.tracked]
-    marks += [length(frame.question) for slot in frame.asked if slot in schema.tracked]
-    marks += [length(value) for slot, value in frame.offered_now.items() if slot in schema.tracked]
-    marks += [
-        length(value)
-        for slot, value in frame.offered_earlier.items()
-        if slot in schema.tracked and slot not in frame.offered_now
-        if frame.earlier_offer(slot) is not None
-    ]
-    ends = itertools.accumulate(length(_known_text(value)) for value in frame.known)
-    known = max((end for end in ends if end <= limit // 4), default=0)
-    # [CLS] and [SEP] stand around the utterances, and [SEP] at the end.
-    head = 2 + min(spoken, limit // 2)
-    return head + vocabulary.schema_length(schema) + now + sum(marks) + known + 1
-
-
 @lru_cache(maxsize=4096)  # all frames of a service have the same schema
 def own_variant(schema: Service) -> Variant:
     """The unchanged texts of a schema's elements, in its order."""
     return variant_of(schema)
 
 
-def _parts(frame: FrameInput, pieces: _Pieces, limit: int) -> list[Sequence[str]]:
-    """The slots of each part of a frame: as few equal parts as fit."""
-    slots = list(pieces.slots)
+def parts_of(
+    frame: FrameInput, vocabulary: Vocabulary, limit: int
+) -> list[tuple[Sequence[str], int]]:
+    """The slots of each sequence of a frame, and its number of tokens: as few parts as fit."""
+    # The parts of a long schema share the slots equally, in order; each of them has the dialogue,
+    # the service and the values of other services, and the first one has the intents. The schema's
+    # own texts, which another variant must not exceed, determine the parts.
+    schema, length = frame.schema, vocabulary.length
+    said = sum(length(utterance.text) for utterance in frame.utterances)
+    known = sum(map(length, _known_texts(frame, vocabulary, limit // 4)))
+    # [CLS] and [SEP] stand around the utterances, and [SEP] at the end.
+    shared = 3 + min(said, limit // 2) + length(schema.description) + known
+    now = frame.intent == NONE_INTENT or frame.intent in schema.intents_by_name
+    intents = now + sum(map(length, (*own_variant(schema).intents.values(), _NO_INTENT)))
+    lengths = {
+        slot: own + sum(length(text) for _, text in _marks(frame, slot))
+        for slot, own in vocabulary.slot_lengths(schema).items()
+    }
+    slots = list(lengths)
     for count in range(1, max(1, len(slots)) + 1):
         bounds = [len(slots) * number // count for number in range(count + 1)]
-        parts: list[Sequence[str]] = [slots[b:e] for b, e in itertools.pairwise(bounds)]
-        if all(pieces.length(part, first=n == 0) <= limit for n, part in enumerate(parts)):
-            return parts
-    lengths = {slot: pieces.length([slot], first=slot == slots[0]) for slot in slots}
-    longest = max(lengths, key=lambda slot: lengths[slot], default=None)
-    needed = pieces.length([], first=True) if longest is None else lengths[longest]
-    where = "" if longest is None else f"slot '{longest}' of "
+        parts = [slots[begin:end] for begin, end in itertools.pairwise(bounds)]
+        of_parts = [shared + sum(lengths[slot] for slot in part) for part in parts]
+        of_parts[0] += intents
+        if max(of_parts) <= limit:
+            return list(zip(parts, of_parts))
+    # With one slot in a part, the longest part has the longest slot.
+    needed, slot = max(zip(of_parts, slots or [""]))
+    where = f"slot '{slot}' of " if slot else ""
     raise SgdxError(
-        f"max_tokens: {limit} leave no room for {where}{frame.schema.service_name}, "
+        f"max_tokens: {limit} leave no room for {where}{schema.service_name}, "
         f"expected {needed} or more"
     )
 
 
-def _pieces(frame: FrameInput, vocabulary: Vocabulary, limit: int, variant: Variant) -> _Pieces:
-    return _Pieces(
-        _head(frame, vocabulary, limit // 2),
-        list(_intents(frame, variant, vocabulary)),
-        {slot: _slot(frame, slot, text, vocabulary) for slot, text in variant.slots.items()},
-        _other_values(frame, vocabulary, limit // 4),
-        vocabulary.tokenizer.sep_token_id,
-    )
-
-
-class _SlotPiece(NamedTuple):
-    """A slot with its marks, and its possible values."""
-
-    ids: Ids
-    values: list[Ids]
-
-
-class _Pieces(NamedTuple):
-    """The tokens of a frame before they are joined."""
-
-    head: TokenSequence  # the dialogue and the service, without blocks and positions
-    intents: list[tuple[str, Ids]]
-    slots: dict[str, _SlotPiece]
-    known: list[Ids]
-    sep: int
-
-    def length(self, slots: Sequence[str], *, first: bool) -> int:
-        """The number of tokens of a part with the given slots."""
-        intents = sum(len(ids) for _, ids in self.intents) if first else 0
-        own = sum(len(self.slots[s].ids) + sum(map(len, self.slots[s].values)) for s in slots)
-        return len(self.head.ids) + intents + own + sum(map(len, self.known)) + 1
-
-    def sequence(self, slots: Sequence[str], *, first: bool) -> TokenSequence:
-        """The sequence of a part with the given slots."""
-        sequence = TokenSequence(text=self.head.text, service=self.head.service)
-        start = sequence.add(self.head.ids, 0, 0)[1]
-        intents = self.intents if first else []
-        for block, (name, ids) in enumerate(intents, 1):
-            sequence.intents[name] = sequence.add(ids, block, start)
-        for block, slot in enumerate(slots, len(intents) + 1):
-            piece = self.slots[slot]
-            begin, end = sequence.slots[slot] = sequence.add(piece.ids, block, start)
-            values = sequence.values[slot] = []
-            for ids in piece.values:
-                values.append(sequence.add(ids, block, start + end - begin))
-                end = values[-1][1]
-        for number, ids in enumerate(self.known, 1):
-            sequence.known.append(sequence.add(ids, -number, start))
-        sequence.add([self.sep], 0, start)
-        return sequence
-
-
-def _head(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> TokenSequence:
-    """``[CLS]``, the last ``limit`` tokens of the utterances, ``[SEP]`` and the service."""
-    tokenizer = vocabulary.tokenizer
-    spoken: list[tuple[int, TextToken | None]] = []
-    for number, utterance in enumerate(frame.utterances):
-        spoken += _spoken(number, utterance, vocabulary)
-    spoken = spoken[-limit:]
-    ids = [tokenizer.cls_token_id, *(token for token, _ in spoken), tokenizer.sep_token_id]
-    text = [token._replace(place=index) for index, (_, token) in enumerate(spoken, 1) if token]
+def sequences(
+    frame: FrameInput, vocabulary: Vocabulary, limit: int, variant: Variant | None = None
+) -> list[TokenSequence]:
+    """The token sequence of a frame, or several for a schema that is too long for one."""
+    texts = variant or own_variant(frame.schema)
+    ids, text = _dialogue(frame, vocabulary, limit // 2)
     service = vocabulary.ids("[SERVICE]", frame.schema.description)
-    return TokenSequence(ids + service, text=text, service=len(ids))
+    known = [vocabulary.ids("[FROM]", t) for t in _known_texts(frame, vocabulary, limit // 4)]
+    made = []
+    for number, (part, _) in enumerate(parts_of(frame, vocabulary, limit)):
+        sequence = TokenSequence(text=text, service=len(ids))
+        start = sequence.add(ids + service, 0, 0)[1]
+        blocks = itertools.count(1)
+        intents = texts.intents | {NONE_INTENT: _NO_INTENT} if number == 0 else {}
+        for name, words_of in intents.items():
+            now = [vocabulary.markers["[NOW]"]] if name == frame.intent else []
+            own = vocabulary.ids("[INTENT]", words_of) + now
+            sequence.intents[name] = sequence.add(own, next(blocks), start)
+        for slot, block in zip(part, blocks):
+            own = vocabulary.ids("[SLOT]", texts.slots[slot])
+            for marker, mark in _marks(frame, slot):
+                own += vocabulary.ids(marker, mark)
+            begin, end = sequence.slots[slot] = sequence.add(own, block, start)
+            sequence.values[slot] = []
+            for value in _values(frame.schema, slot):
+                place = start + end - begin
+                begin_of_value, end = sequence.add(vocabulary.ids("[VALUE]", value), block, place)
+                sequence.values[slot].append((begin_of_value, end))
+        sequence.known += [sequence.add(own, -n, start) for n, own in enumerate(known, 1)]
+        sequence.add([vocabulary.tokenizer.sep_token_id], 0, start)
+        made.append(sequence)
+    return made
 
 
-def _spoken(
-    number: int, utterance: Utterance, vocabulary: Vocabulary
-) -> Iterator[tuple[int, TextToken | None]]:
-    """The tokens of an utterance. Second item: the `TextToken`, or None where no value may be."""
-    yield vocabulary.markers["[SYS]" if utterance.speaker == SYSTEM else "[USR]"], None
-    tokens = vocabulary.tokens(utterance.text)
-    for token, start, end in zip(*tokens):
-        yield token, TextToken(-1, number, start, end) if utterance.readable else None
+def _dialogue(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> tuple[Ids, list[TextToken]]:
+    """``[CLS]``, the last tokens of the utterances and ``[SEP]``; and where values may be."""
+    ids: Ids = []
+    text: list[TextToken] = []
+    for number, utterance in enumerate(frame.utterances):
+        ids.append(vocabulary.markers["[SYS]" if utterance.speaker == SYSTEM else "[USR]"])
+        tokens = vocabulary.tokens(utterance.text)
+        if utterance.readable:
+            places = itertools.count(len(ids))
+            text += map(TextToken, places, itertools.repeat(number), tokens.starts, tokens.ends)
+        ids += tokens.ids
+    cut = max(0, len(ids) - limit)
+    kept = [token._replace(place=token.place - cut + 1) for token in text if token.place >= cut]
+    tokenizer = vocabulary.tokenizer
+    return [tokenizer.cls_token_id, *ids[cut:], tokenizer.sep_token_id], kept
 
 
-def _intents(
-    frame: FrameInput, variant: Variant, vocabulary: Vocabulary
-) -> Iterator[tuple[str, Ids]]:
-    """The name and the tokens of each intent and ``NONE``; a marker ends the last active one."""
-    for name, text in (*variant.intents.items(), (NONE_INTENT, _NO_INTENT)):
-        now = [vocabulary.markers["[NOW]"]] if name == frame.intent else []
-        yield name, vocabulary.ids("[INTENT]", text) + now
-
-
-def _slot(frame: FrameInput, slot: str, text: str, vocabulary: Vocabulary) -> _SlotPiece:
-    """A slot with its markers and values; one that no intent uses has neither."""
-    ids = vocabulary.ids("[SLOT]", text)
+def _marks(frame: FrameInput, slot: str) -> Iterator[tuple[str, str]]:
+    """The markers of a slot and their texts; one that no intent uses has none."""
     if slot not in frame.schema.tracked:
-        return _SlotPiece(ids, [])
+        return
     if slot in frame.carried:
-        ids += vocabulary.ids("[HAS]", frame.carried[slot])
+        yield "[HAS]", frame.carried[slot]
     if slot in frame.asked:
-        ids += vocabulary.ids("[ASK]", frame.question)
+        yield "[ASK]", frame.question
     if slot in frame.offered_now:
-        ids += vocabulary.ids("[LAST]", frame.offered_now[slot])
+        yield "[LAST]", frame.offered_now[slot]
     elif (offer := frame.earlier_offer(slot)) is not None:
-        ids += vocabulary.ids("[TOLD]", offer)
-    return _SlotPiece(ids, [vocabulary.ids("[VALUE]", v) for v in frame.schema.slot(slot).values])
+        yield "[TOLD]", offer
+
+
+def _values(schema: Service, slot: str) -> Sequence[str]:
+    """The possible values of a slot; one that no intent uses has none."""
+    return schema.slot(slot).values if slot in schema.tracked else ()
 
 
 def texts_of(frame: FrameInput) -> Iterator[str]:
@@ -379,8 +320,8 @@ def _known_text(known: KnownValue) -> str:
     return f"{words(known.slot)} = {known.value}"
 
 
-def _other_values(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> list[Ids]:
-    """The values of other services, as many of the first as have no more tokens than the limit."""
-    ids = [vocabulary.ids("[FROM]", text) for text in map(_known_text, frame.known)]
-    ends = itertools.accumulate(map(len, ids))
-    return [tokens for tokens, end in zip(ids, ends) if end <= limit]
+def _known_texts(frame: FrameInput, vocabulary: Vocabulary, limit: int) -> list[str]:
+    """The texts of the first values of other services that have no more tokens than the limit."""
+    texts = list(map(_known_text, frame.known))
+    ends = itertools.accumulate(map(vocabulary.length, texts))
+    return [text for text, end in zip(texts, ends) if end <= limit]

@@ -33,9 +33,6 @@ class Settings(EpochSettings, frozen=True, kw_only=True):
     max_tokens: Annotated[int, msgspec.Meta(ge=32)] = 512  # a longer schema is read in parts
     questions: bool = False  # whether a slot that the system asks for has the system's words
     dropout: Fraction = 0.1  # on the encoder's outputs
-    # Whether the elements of a schema stand in random order in training. This matters only for
-    # encoders such as DeBERTa, which are not told where a token stands.
-    shuffle: bool = False
     drop_names: Fraction = 0.0  # of the schema elements, in training
     drop_descriptions: Fraction = 0.0  # of the schema elements, in training
     # Of the carried values that a turn confirms or says again, in training, so that the model

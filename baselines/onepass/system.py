@@ -41,8 +41,6 @@ from .data import Answer, Item, decode, filled, make_batch, merge_parts, read_an
 from .encoded import EncodedExamples, made_of
 from .examples import (
     FrameExamples,
-    SchemaNoise,
-    StateNoise,
     all_examples,
     drop_acts_of_some,
 )
@@ -55,6 +53,7 @@ AutoConfig.register(OnePassConfig.model_type, OnePassConfig, exist_ok=True)
 AutoModel.register(OnePassConfig, OnePassModel, exist_ok=True)
 
 
+# Those that are tried, the smallest first.
 BIASES = (0.0, -0.25, 0.25, -0.5, 0.5, -0.75, 0.75, -1.0, 1.0, -1.5, -2.0)
 # Returns the model's answer about each frame.
 Answers = Callable[[Sequence[FrameInput]], list[Answer]]
@@ -69,13 +68,6 @@ class KeepBias(NamedTuple):
     def at(self, frame: FrameInput) -> float:
         """The bias for a frame."""
         return self.acts if frame.acts else self.text
-
-
-def best_keep_bias(score: Callable[[float], float]) -> tuple[float, float]:
-    """The bias with the best score, the smallest of equally good ones, and this score."""
-    scores = [score(bias) for bias in BIASES]
-    best = max(scores)
-    return BIASES[scores.index(best)], best
 
 
 def cached(answers: Answers) -> Answers:
@@ -164,14 +156,7 @@ class OnePassTracker(Tracker, OnePassModel):
         dialogues = read_dialogues(training_columns(rows, self.READS))
         if self.seen.acts == "sometimes":
             dialogues = drop_acts_of_some(dialogues, settings.seed)
-        return FrameExamples(
-            all_examples(dialogues, self.reading),
-            self.vocabulary,
-            settings.max_tokens,
-            SchemaNoise(settings.shuffle, settings.drop_names, settings.drop_descriptions),
-            settings.seed,
-            StateNoise(settings.drop_carried, settings.replace_carried),
-        )
+        return FrameExamples(all_examples(dialogues, self.reading), self.vocabulary, settings)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -276,4 +261,6 @@ class OnePassTracker(Tracker, OnePassModel):
             rows = [row for pair in zip(dialogues, states) for row in prediction_rows(*pair)]
             return joint_goal_accuracy(dev, rows)
 
-        return best_keep_bias(score)
+        scores = {bias: score(bias) for bias in BIASES}
+        best = max(BIASES, key=lambda bias: scores[bias])  # the first of equally good ones
+        return best, scores[best]

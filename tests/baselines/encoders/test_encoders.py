@@ -28,23 +28,28 @@ from baselines.onepass import system as onepass
 from baselines.onepass.modeling import OnePassConfig
 from sgdx_dataset import SgdxError
 
-
-def test_token_span_on_literal_offsets() -> None:
-    # [CLS] take me to gal ##way . [SEP]
-    offsets = [(0, 0), (0, 4), (5, 7), (8, 10), (11, 14), (14, 17), (17, 18), (0, 0)]
-    assert token_span(offsets, 11, 17) == (4, 5)
-    assert character_span(offsets, 4, 5) == (11, 17)
-    assert token_span(offsets, 0, 4) == (1, 1)
-    assert token_span(offsets, 0, 18) == (1, 6)
-    assert token_span(offsets, 12, 17) is None  # begins inside a token
-    assert token_span(offsets, 11, 16) is None  # ends inside a token
-    assert token_span(offsets, 11, 30) is None  # beyond the end
-    assert token_span(offsets, 0, 0) is None
-    assert token_span(offsets, 5, 4) is None
+# [CLS] take me to gal ##way . [SEP]
+OFFSETS = [(0, 0), (0, 4), (5, 7), (8, 10), (11, 14), (14, 17), (17, 18), (0, 0)]
 
 
-def test_the_bytes_of_one_character_are_one_span() -> None:
-    assert token_span([(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)], 1, 2) == (1, 3)
+@pytest.mark.parametrize(
+    ("offsets", "characters", "tokens"),
+    [
+        (OFFSETS, (11, 17), (4, 5)),
+        (OFFSETS, (0, 4), (1, 1)),
+        (OFFSETS, (0, 18), (1, 6)),
+        (OFFSETS, (12, 17), None),  # begins inside a token
+        (OFFSETS, (11, 16), None),  # ends inside a token
+        (OFFSETS, (11, 30), None),  # beyond the end
+        (OFFSETS, (0, 0), None),
+        (OFFSETS, (5, 4), None),
+        ([(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)], (1, 2), (1, 3)),  # bytes of one character
+    ],
+)
+def test_a_span_of_tokens(
+    offsets: list[tuple[int, int]], characters: tuple[int, int], tokens: tuple[int, int] | None
+) -> None:
+    assert token_span(offsets, *characters) == tokens
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=12), st.data())

@@ -59,7 +59,7 @@ def frame_of(schema: Service, **changes: Any) -> FrameInput:
 @pytest.fixture
 def vocabulary() -> Vocabulary:
     """A tokenizer that has all words of these tests whole."""
-    texts = [SYSTEM, USER, "find reserve place party size", "concert date = May 5th none"]
+    texts = [SYSTEM, USER, "find reserve place party size Which", "concert date = May 5th none"]
     texts += [str(RESTAURANTS), *MARKERS.values()]
     return Vocabulary(tiny_tokenizer(texts))
 

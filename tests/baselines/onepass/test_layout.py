@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from baselines.onepass.frames import FrameInput, Utterance
-from baselines.onepass.layout import TokenSequence, Vocabulary, sequences
+from baselines.onepass.layout import TokenRange, TokenSequence, Vocabulary, parts_of, sequences
 from sgdx_dataset import SgdxError
 from sgdx_dataset.schema import Service
 
@@ -24,55 +24,48 @@ EXAMPLE = """
 [SLOT] time : when to eat [HAS] 7 pm [LAST] 7 pm
 [SLOT] party size : how many people come [LAST] 2 [VALUE] 1 [VALUE] 2 [VALUE] 3
 [SLOT] restaurant : its name [HAS] Luigi ' s [LAST] Luigi ' s
-[SLOT] day : date of the visit
+[SLOT] day : date of the visit [ASK] Which day ?
 [FROM] concert date = May 5th
 [SEP]
 """
 
 
-def tokens_of(vocabulary: Vocabulary, sequence: TokenSequence) -> list[str]:
-    found: Any = vocabulary.tokenizer.convert_ids_to_tokens(sequence.ids)
-    return list(found)
-
-
 def only(frame: FrameInput, vocabulary: Vocabulary) -> TokenSequence:
     (sequence,) = sequences(frame, vocabulary, 512)
+    assert [length for _, length in parts_of(frame, vocabulary, 512)] == [len(sequence.ids)]
     return sequence
 
 
 def test_the_example_to_the_token(restaurants: Service, vocabulary: Vocabulary) -> None:
-    sequence = only(frame_of(restaurants, intent="ReserveTable"), vocabulary)
-    tokens = tokens_of(vocabulary, sequence)
+    changes = {"asked": frozenset({"day"}), "question": "Which day?"}
+    sequence = only(frame_of(restaurants, intent="ReserveTable", **changes), vocabulary)
+    tokens: Any = vocabulary.tokenizer.convert_ids_to_tokens(sequence.ids)
     assert tokens == EXAMPLE.split()
 
-    def at(place: tuple[int, int]) -> str:
-        return " ".join(tokens[slice(*place)])
+    def at(*places: TokenRange) -> list[str]:
+        return [" ".join(tokens[slice(*place)]) for place in places]
 
-    assert [at(place) for place in sequence.intents.values()] == EXAMPLE.split("\n")[3:6]
+    assert at(*sequence.intents.values()) == EXAMPLE.split("\n")[3:6]
     assert list(sequence.intents) == ["FindPlace", "ReserveTable", "NONE"]
-    assert at(sequence.slots["time"]) == "[SLOT] time : when to eat [HAS] 7 pm [LAST] 7 pm"
-    assert at(sequence.slots["party_size"]) == "[SLOT] party size : how many people come [LAST] 2"
-    values = [at(place) for place in sequence.values["party_size"]]
-    assert values == ["[VALUE] 1", "[VALUE] 2", "[VALUE] 3"]
-    assert [at(place) for place in sequence.known] == ["[FROM] concert date = May 5th"]
+    assert at(sequence.slots["time"], sequence.slots["party_size"]) == [
+        "[SLOT] time : when to eat [HAS] 7 pm [LAST] 7 pm",
+        "[SLOT] party size : how many people come [LAST] 2",
+    ]
+    assert at(*sequence.values["party_size"]) == ["[VALUE] 1", "[VALUE] 2", "[VALUE] 3"]
+    assert at(*sequence.known) == ["[FROM] concert date = May 5th"]
     assert tokens[sequence.service] == "[SERVICE]"
     said = [tokens[token.place] for token in sequence.text]
     assert said == "Make it 8 please . Is it dear ?".split()
-    assert [(t.utterance, t.start, t.end) for t in sequence.text[:3]] == [
-        (1, 0, 4), (1, 5, 7), (1, 8, 9),
-    ]  # fmt: skip
-
-
-def test_positions_and_blocks(restaurants: Service, vocabulary: Vocabulary) -> None:
-    sequence = only(frame_of(restaurants), vocabulary)
+    first = [(t.utterance, t.start, t.end) for t in sequence.text[:3]]
+    assert first == [(1, 0, 4), (1, 5, 7), (1, 8, 9)]
+    # All elements begin at the same position, and values of a slot belong to it.
     start = sequence.intents["FindPlace"][0]
     assert sequence.positions[:start] == list(range(start))
     assert sequence.blocks[:start] == [0] * start
     elements = [*sequence.intents.values(), *sequence.slots.values(), *sequence.known]
-    for begin, end in elements:  # all elements begin at the same position
+    for begin, end in elements:
         assert sequence.positions[begin:end] == list(range(start, start + end - begin))
-    blocks = [sequence.blocks[begin] for begin, _ in elements]
-    assert blocks == [1, 2, 3, 4, 5, 6, 7, 8, -1]
+    assert [sequence.blocks[begin] for begin, _ in elements] == [1, 2, 3, 4, 5, 6, 7, 8, -1]
     value, slot = sequence.values["party_size"][0], sequence.slots["party_size"]
     assert sequence.blocks[value[0]] == sequence.blocks[slot[0]]
     assert sequence.positions[value[0]] == sequence.positions[slot[1] - 1] + 1
@@ -88,6 +81,13 @@ def test_special_tokens_in_texts_are_plain_text(
     assert sequence.ids.count(vocabulary.tokenizer.sep_token_id) == 2
 
 
+def test_of_a_long_dialogue_the_end_is_read(restaurants: Service, vocabulary: Vocabulary) -> None:
+    said = (Utterance("USER", "Make it 8 please. " * 60, True),)
+    sequence = only(frame_of(restaurants, utterances=said), vocabulary)
+    assert (sequence.service, len(sequence.text)) == (258, 256)
+    assert (sequence.text[0].place, sequence.text[-1].end) == (1, 18 * 60 - 1)
+
+
 def test_a_long_schema_is_read_in_equal_parts(restaurants: Service, vocabulary: Vocabulary) -> None:
     frame = frame_of(restaurants)
     whole = only(frame, vocabulary)
@@ -97,8 +97,8 @@ def test_a_long_schema_is_read_in_equal_parts(restaurants: Service, vocabulary: 
     assert list(first.slots) == ["price", "time"]
     assert (list(first.intents), second.intents) == (list(whole.intents), {})
     head = whole.intents["FindPlace"][0]
-    for part in (first, second):
-        assert len(part.ids) <= limit
+    for part, (_, length) in zip((first, second), parts_of(frame, vocabulary, limit), strict=True):
+        assert len(part.ids) == length <= limit
         assert part.ids[:head] == whole.ids[:head]
         assert len(part.known) == 1
         assert part.text == whole.text

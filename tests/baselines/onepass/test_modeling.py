@@ -19,7 +19,7 @@ from transformers import (
 
 from baselines.onepass.data import Item, make_batch
 from baselines.onepass.frames import FrameInput
-from baselines.onepass.layout import Variant, Vocabulary, sequences, variant_of
+from baselines.onepass.layout import Vocabulary, sequences
 from baselines.onepass.modeling import (
     Logits,
     OnePassConfig,
@@ -27,9 +27,9 @@ from baselines.onepass.modeling import (
     block_attention_mask,
     fuse_attention,
 )
-from sgdx_dataset.schema import Service
+from sgdx_dataset.schema import Service, read_service
 
-from .conftest import frame_of
+from .conftest import RESTAURANTS, frame_of
 
 SIZES: dict[str, Any] = {
     "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -55,8 +55,8 @@ def untrained(encoder: PreTrainedConfig) -> OnePassModel:
     return model
 
 
-def item(frame: FrameInput, vocabulary: Vocabulary, variant: Variant | None = None) -> Item:
-    (sequence,) = sequences(frame, vocabulary, 512, variant)
+def item(frame: FrameInput, vocabulary: Vocabulary) -> Item:
+    (sequence,) = sequences(frame, vocabulary, 512)
     return Item(frame, sequence)
 
 
@@ -87,11 +87,9 @@ def test_the_order_of_the_elements_cannot_matter(
     kind: str, restaurants: Service, vocabulary: Vocabulary
 ) -> None:
     model = untrained(ENCODERS[kind])
-    frame = frame_of(restaurants)
-    own = variant_of(restaurants)
-    backwards = Variant(dict(reversed(own.intents.items())), dict(reversed(own.slots.items())))
-    there = read(model, item(frame, vocabulary))
-    back = read(model, item(frame, vocabulary, backwards))
+    turned = {part: RESTAURANTS[part][::-1] for part in ("slots", "intents")}
+    schemas = restaurants, read_service(RESTAURANTS | turned)
+    there, back = (read(model, item(frame_of(each), vocabulary)) for each in schemas)
     torch.testing.assert_close(there.status, back.status.flip(0), atol=1e-5, rtol=0)
     torch.testing.assert_close(there.requested, back.requested.flip(0), atol=1e-5, rtol=0)
     torch.testing.assert_close(there.intent[0, :2], back.intent[0, :2].flip(0), atol=1e-5, rtol=0)
