@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,6 +108,13 @@ def ask(
         print(f"note: {text}", file=sys.stderr)
     if not program and run.stopped:
         print(f"stopped: {escape_controls(run.stopped)}", file=sys.stderr)
+
+
+def tell_missing(missing: Mapping[str, int], more: str = "") -> None:
+    """Say how many answers are missing, of what, and how they come."""
+    parts = ", ".join(f"{name} {number}" for name, number in missing.items() if number)
+    again = f"give the same command again to continue{more}"
+    print(f"{sum(missing.values())} answers are missing ({parts}): {again}", file=sys.stderr)
 
 
 @contextmanager

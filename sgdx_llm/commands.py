@@ -140,15 +140,11 @@ def _read_plan(
 
 def _write(plan: Plan, answers: AnswerFile, output: Path, request: RequestOptions) -> int:
     """Write the predictions of every variant that has all of its answers; returns the status."""
+    from .asking import tell_missing
     from .predictions import DONE, write_finished
 
     missing = write_finished(plan, answers, output, request.prices)
     if not missing.total():
         return 0
-    parts = ", ".join(f"{name} {number}" for name, number in missing.items())
-    print(
-        f"{missing.total()} answers are missing ({parts}): give the same command again to "
-        f"continue; {output / DONE} lists the dialogues that are complete",
-        file=sys.stderr,
-    )
+    tell_missing(missing, f"; {output / DONE} lists the dialogues that are complete")
     return INCOMPLETE

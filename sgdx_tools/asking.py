@@ -15,7 +15,7 @@ import msgspec
 from sgdx_dataset import SgdxError
 from sgdx_eval.predictions import Header, finished_names, versions, write_predictions
 from sgdx_llm.answer_file import AnswerFile
-from sgdx_llm.asking import ask, open_answers
+from sgdx_llm.asking import ask, open_answers, tell_missing
 from sgdx_llm.estimate import estimate_variant, print_estimates, token_counter
 from sgdx_llm.options import SendingOptions, ServerOptions
 from sgdx_llm.predictions import AnswerTally, prediction_line
@@ -80,9 +80,7 @@ def ask_cases(
                 found = f"{texts} texts under {name} look like calls, and count as none"
                 print(f"note: {found}; --text-calls reads them", file=sys.stderr)
     if missing:
-        parts = ", ".join(f"{name} {missing[name]}" for name in plan.names if missing[name])
-        again = "give the same command again to continue"
-        print(f"{missing.total()} answers are missing ({parts}): {again}", file=sys.stderr)
+        tell_missing(missing)
         return None
     print(*paths.values(), sep="\n")
     return files
@@ -323,8 +321,7 @@ class FunctionPlan:
             ask(self, len(self._requests), kept, *self._asked)
         lines = [kept.get(request.key) for request in self._requests]
         if missing := sum(line is None for line in lines):
-            again = "give the same command again to continue"
-            print(f"{missing} answers are missing: {again}", file=sys.stderr)
+            tell_missing({self._function["function"]["name"]: missing})
             return None
         return [(line or {})["body"] for line in lines]
 
