@@ -31,6 +31,7 @@ from .source import (
     Source,
     home_remedy,
     remembered_source,
+    source_of_file,
 )
 
 _STAGING = ".sgdx-preparing"
@@ -153,7 +154,7 @@ def cached_configs(cache: Path) -> list[tuple[str, str, int]]:
         for folder in _config_folders(of_source):
             size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
             name = str(folder.relative_to(cache))
-            configs.append((name, remembered_source(of_source) or "", size))
+            configs.append((name, source_of_file(folder) or "", size))
     return configs
 
 
@@ -229,7 +230,8 @@ def load_fault(config: str) -> str:
 
 def _config_folders(cache: Path) -> list[Path]:
     """The folders ``sgdx/CONFIG`` of a cache; none of a clone of the project called ``sgdx``."""
-    return sorted({record.parents[2] for record in cache.glob("sgdx/*/*/*/dataset_info.json")})
+    ours = ("dataset_info.json", "sgdx-*.arrow")
+    return sorted({file.parents[2] for name in ours for file in cache.glob(f"sgdx/*/*/*/{name}")})
 
 
 def _foreign_configs(release: Release, cache: Path) -> list[Path]:
