@@ -41,6 +41,17 @@ def character_span(offsets: Sequence[Sequence[int]], first: int, last: int) -> t
     return int(offsets[first][0]), int(offsets[last][1])
 
 
+def likeliest_spans(
+    start: torch.Tensor, end: torch.Tensor, allowed: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """First token, last token and P(start) + P(end) of the likeliest spans, [sequences] each."""
+    # All are [sequences, tokens]. The sum is -inf where no token is allowed. The running maximum
+    # gives each token the best start up to it, so one pass tries all ends.
+    begun, first = start.masked_fill(~allowed, -torch.inf).cummax(1)
+    score, last = (begun + end.masked_fill(~allowed, -torch.inf)).max(1)
+    return first.gather(1, last[:, None])[:, 0], last, score
+
+
 def load_encoder(
     name: str, attention_dropout: float | None = None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

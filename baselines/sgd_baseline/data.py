@@ -158,6 +158,10 @@ class TurnExamples(Examples):
             labelled: Whether there are labels, for which dialogues need gold states.
         """
         self.vectors, self.pad = vectors, pad
+        every = [row for of in elements.values() for row in of.value_numbers]
+        # The most intents of a service and the most values of a slot, to which batches are padded.
+        intents = max((len(of.intents) for of in elements.values()), default=1)
+        self.widths = intents, max([1, *map(len, every)])
         self.frames: list[AskedFrame] = []
         groups: dict[object, list[int]] = {}  # of frames that share a pass
         for number, dialogue in enumerate(dialogues):
@@ -186,13 +190,18 @@ class TurnExamples(Examples):
         groups = [self.groups[index] for index in indices.tolist()]
         asked = [frame for group in groups for frame in group]
         elements = [self.frames[frame].elements for frame in asked]
-        names = ("intents", "categorical", "values", "free")
-        numbers = {name: np.concatenate([e.numbers[name] for e in elements]) for name in names}
+        values = [row for of in elements for row in of.value_numbers]
+        numbers = {
+            "intents": padded([of.intent_numbers for of in elements], -1, self.widths[0]),
+            "categorical": np.array([n for of in elements for n in of.categorical_numbers], int),
+            "values": padded(values, -1, self.widths[1]),
+            "free": np.array([n for of in elements for n in of.free_numbers], int),
+        }
         owners = np.arange(len(asked))
         batch = {
             "turn": np.repeat(np.arange(len(groups)), [len(group) for group in groups]),
-            "categorical_frame": np.repeat(owners, [len(e.categorical) for e in elements]),
-            "free_frame": np.repeat(owners, [len(e.free) for e in elements]),
+            "categorical_frame": np.repeat(owners, [len(of.categorical) for of in elements]),
+            "free_frame": np.repeat(owners, [len(of.free) for of in elements]),
             **self._inputs([self.turns[index] for index in indices.tolist()]),
         }
         tensors = {name: torch.from_numpy(column) for name, column in batch.items()}

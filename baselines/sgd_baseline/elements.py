@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerBase
 
 from sgdx_dataset.schema import NONE_INTENT, Service, Slot
 
-from ..batching import Ints, by_length, padded
+from ..batching import by_length
 from ..xla import Tensors, fill_up, in_few_shapes
 from .modeling import SgdBaselineModel
 
@@ -20,60 +20,44 @@ _LONGEST = 80  # maximum number of tokens of a sentence pair, as in the released
 _PAIRS, _TOKENS = 256, 8192  # maximum numbers of sentence pairs and of tokens in a batch
 
 
-@dataclass(frozen=True)
-class Elements:
-    """The elements of a service."""
+class Elements(NamedTuple):
+    """The elements of a service, and their numbers among the sentence pairs of all services.
 
-    intents: list[str]  # names, ``NONE`` first
+    Numbers count from 1, as 0 is the intent ``NONE``.
+    """
+
+    intents: list[str]  # ``NONE`` first
+    intent_numbers: list[int]
     categorical: list[Slot]
+    categorical_numbers: list[int]
+    value_numbers: list[list[int]]  # of the possible values of each categorical slot
     free: list[Slot]
-    # The numbers of elements among the sentence pairs of all services, by their names in a batch:
-    # ``intents`` [1, intents], ``categorical`` [slots], ``values`` of these [slots, values] and
-    # ``free`` [slots]. They count from 1, as 0 is the intent ``NONE``; -1 is padding.
-    numbers: dict[str, Ints]
+    free_numbers: list[int]
 
 
 def read_elements(services: Iterable[Service]) -> tuple[list[Elements], list[Pair]]:
     """The elements of services, and their distinct sentence pairs."""
     pairs: dict[Pair, int] = {}
-    numbers: list[tuple[list[int], list[int], list[list[int]], list[int]]] = []
-    services = list(services)
-    slots = [
-        ([s for s in of.slots if s.is_categorical], [s for s in of.slots if not s.is_categorical])
-        for of in services
-    ]
 
     def number(first: str, second: str) -> int:
         return pairs.setdefault((first, second), len(pairs)) + 1
 
-    for service, (categorical, free) in zip(services, slots):
+    elements = []
+    for service in services:
+        categorical = [slot for slot in service.slots if slot.is_categorical]
+        free = [slot for slot in service.slots if not slot.is_categorical]
         intents, of_categorical, of_free = (
-            [number(service.description, f"{e.name} {e.description}") for e in elements]
-            for elements in (service.intents, categorical, free)
+            [number(service.description, f"{e.name} {e.description}") for e in of]
+            for of in (service.intents, categorical, free)
         )
-        values = [
+        of_values = [
             [number(f"{slot.name} {slot.description}", value) for value in slot.possible_values]
             for slot in categorical
         ]
-        numbers.append(([0, *intents], of_categorical, values, of_free))
-    most_intents = max((len(intents) for intents, *_ in numbers), default=1)
-    most_values = max((len(row) for *_, values, _ in numbers for row in values), default=1)
-    elements = [
-        Elements(
-            [NONE_INTENT, *(intent.name for intent in service.intents)],
-            categorical,
-            free,
-            {
-                "intents": padded([intents], -1, most_intents),
-                "categorical": np.array(of_categorical, np.int64),
-                "values": padded(values, -1, max(1, most_values)),
-                "free": np.array(of_free, np.int64),
-            },
+        names = [NONE_INTENT, *(intent.name for intent in service.intents)]
+        elements.append(
+            Elements(names, [0, *intents], categorical, of_categorical, of_values, free, of_free)
         )
-        for service, (categorical, free), (intents, of_categorical, values, of_free) in zip(
-            services, slots, numbers
-        )
-    ]
     return elements, list(pairs)
 
 

@@ -19,7 +19,13 @@ from sgdx_dataset.schema import DONTCARE
 
 from ..batching import Ints, by_length, padded
 from ..data.dialogues import Dialogue, State, Values, prediction_rows, read_dialogues
-from ..encoders import check_positions, corpus_texts, load_encoder, tiny_encoder
+from ..encoders import (
+    check_positions,
+    corpus_texts,
+    likeliest_spans,
+    load_encoder,
+    tiny_encoder,
+)
 from ..system import Row
 from ..tracker import Tracker, start_from_tracker
 from ..xla import Tensors, in_few_shapes, is_xla, on_host, power
@@ -69,17 +75,10 @@ def best_spans(
     # Logits and sides are [spans, tokens]. A span lies within the system's or the user's utterance,
     # or is the token ``CLS`` alone, to which the model points if the value is not in the turn.
     start, end = (logits.softmax(-1, dtype=torch.float32) for logits in (start, end))
-    infinite = -float("inf")
-    scores, firsts = [], []  # of system and user, [spans, tokens]: the best span that ends there
-    for side in (SYSTEM, USER):
-        # The best start up to each token is computed first, so that one pass tries all ends.
-        best, first = start.masked_fill(sides != side, infinite).cummax(-1)
-        scores.append((best + end).masked_fill(sides != side, infinite))
-        firsts.append(first)
-    # Positions in the second half of the concatenation are of the user: modulo gives the token.
-    score, position = torch.cat(scores, -1).max(-1)
-    first = torch.cat(firsts, -1).gather(-1, position[:, None])[:, 0]
-    last = position % max(1, start.shape[-1])
+    of_system = likeliest_spans(start, end, sides == SYSTEM)
+    of_user = likeliest_spans(start, end, sides == USER)
+    is_user = of_user[2] > of_system[2]
+    first, last, score = (torch.where(is_user, *pair) for pair in zip(of_user, of_system))
     nowhere = score <= start[:, CLS] + end[:, CLS]
     return first.masked_fill(nowhere, -1), last.masked_fill(nowhere, -1)
 

@@ -21,7 +21,13 @@ from sgdx_dataset.tracker_inputs import SYSTEM_ACTS, training_columns
 
 from ..batching import Ints, by_length
 from ..data.dialogues import read_dialogues
-from ..encoders import check_positions, corpus_texts, load_encoder, tiny_encoder
+from ..encoders import (
+    check_positions,
+    corpus_texts,
+    likeliest_spans,
+    load_encoder,
+    tiny_encoder,
+)
 from ..tracker import Evaluation, Examples, Predict, Tracker, answer_batches
 from ..xla import in_few_shapes, on_host
 from . import settings as own
@@ -131,8 +137,9 @@ def decode(answers: Answers, sequences: Sequences, indices: Ints) -> list[Answer
     if answers.start is not None and answers.end is not None and answers.requested is not None:
         columns.append(answers.requested.softmax(-1)[:, 1].tolist())
         turns = [sequences.turn(index) for index in indices.tolist()]
-        user = torch.tensor([(turn.user, turn.end) for turn in turns])
-        best = best_spans(answers.start.softmax(-1), answers.end.softmax(-1), user)
+        tokens = torch.arange(answers.start.shape[1])
+        user = torch.stack([(turn.user <= tokens) & (tokens < turn.end) for turn in turns])
+        best = likeliest_spans(answers.start.softmax(-1), answers.end.softmax(-1), user)
         spans: list[Span | None] = []
         for turn, first, last, score in zip(turns, *(column.tolist() for column in best)):
             if score == -torch.inf:
@@ -142,20 +149,6 @@ def decode(answers: Answers, sequences: Sequences, indices: Ints) -> list[Answer
             spans.append(Span(start, end, turn.text[start:end], score))
         columns.append(spans)
     return [Answer(*row) for row in zip(*columns)]
-
-
-def best_spans(
-    start: torch.Tensor, end: torch.Tensor, user: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """First token, last token and P(start) + P(end) of the likeliest spans, [sequences] each."""
-    # The probabilities are [sequences, tokens], ``user`` the tokens [begin, end) of the utterance
-    # [sequences, 2]. The sum is -inf where the utterance is empty.
-    tokens, user = torch.arange(start.shape[1], device=start.device), user.to(start.device)
-    outside = (tokens < user[:, :1]) | (tokens >= user[:, 1:])
-    # The running maximum gives each token the best start up to it, so one pass tries all ends.
-    begun, first = start.masked_fill(outside, -torch.inf).cummax(1)
-    score, last = (begun + end.masked_fill(outside, -torch.inf)).max(1)
-    return first.gather(1, last[:, None])[:, 0], last, score
 
 
 Decision = tuple[str | int, ...]

@@ -82,10 +82,10 @@ class T2G2Generator(EncoderDecoder, Generator):
         return tiny_t5(len(tokenizer), settings.seed), tokenizer
 
     @classmethod
-    def start(cls, settings: own.Settings) -> Self:
+    def start(cls, settings: own.Settings, **facts: Any) -> Self:
         """The recipe's encoder-decoder."""
         templates = _templates(settings.templates)
-        generator = cls.begun(settings, templates=digest_of(templates))
+        generator = super().start(settings, templates=digest_of(templates), **facts)
         generator.to_input = input_of(settings.input, templates)
         return generator
 

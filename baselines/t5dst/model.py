@@ -114,12 +114,15 @@ class EncoderDecoder(Tracker):
     """A system whose model is any encoder-decoder of transformers, which stays one of its class."""
 
     @classmethod
-    def begun(cls, settings: Any, **facts: Any) -> Self:
-        """A recipe's encoder-decoder as this system."""
+    def start(cls, settings: Any, **facts: Any) -> Self:
+        """A recipe's encoder-decoder as this system, of which ``Seen`` has more facts."""
         name = settings.model
         commit = commit_of(name, settings.revision)
         model, tokenizer = load_model(name, commit or None)
         check_positions(name, model, settings.max_input, settings.max_target)
+        # The cache helps only in generation, which asks for it; the decoder has its own config.
+        for part in (model, model.get_decoder()):
+            part.config.use_cache = False
         seen = cls.Seen.of(settings, pretrained_commit=commit, **facts)
         return cls.completed(model, tokenizer, seen)
 

@@ -48,15 +48,6 @@ class T5Tracker(EncoderDecoder):
         return tiny_t5(len(tokenizer), settings.seed), tokenizer
 
     @classmethod
-    def start(cls, settings: own.Settings) -> Self:
-        """The recipe's encoder-decoder."""
-        tracker: Any = cls.begun(settings)
-        # The cache helps only in generation, which asks for it; the decoder has its own config.
-        for part in (tracker, tracker.get_decoder()):
-            part.config.use_cache = False
-        return tracker  # type: ignore[no-any-return]
-
-    @classmethod
     def completed(cls, model: Any, tokenizer: Any, seen: Any, **options: Any) -> Self:
         """A model with what it needs besides, whose inputs may be longer than in training."""
         tracker = super().completed(model, tokenizer, seen, **options)

@@ -32,7 +32,6 @@ from baselines.sgp_dst.settings import Part
 from baselines.sgp_dst.training import (
     READS,
     TrainingData,
-    best_spans,
     decision_f1,
     decisions,
     decode,
@@ -210,10 +209,10 @@ def test_an_encoder_without_segments_or_pooler_in_half_precision(
     assert all(g is not None and torch.isfinite(g).all() for g in gradients)
 
 
-def test_best_spans() -> None:
-    start = torch.tensor([[0.9, 0.2, 0.6, 0.1], [0.1, 0.5, 0.3, 0.4], [1.0, 0.0, 0.0, 0.0]])
-    end = torch.tensor([[0.9, 0.7, 0.5, 0.4], [0.4, 0.3, 0.6, 0.1], [1.0, 0.0, 0.0, 0.0]])
-    user = torch.tensor([[1, 4], [0, 4], [2, 2]])
-    first, last, score = best_spans(start, end, user)
-    assert list(zip(first.tolist(), last.tolist()))[:2] == [(2, 2), (1, 2)]
-    torch.testing.assert_close(score, torch.tensor([1.1, 1.1, -torch.inf]))
+def test_no_span_of_an_utterance_that_is_empty() -> None:
+    made = sequences(
+        Question(TurnText("sys : Where to? usr : ", 22), combine_prompt(CABS, "shared"))
+    )
+    tokens = torch.zeros(1, int(made.lengths[0]))
+    says = Answers(logits=torch.zeros(1, 4), start=tokens, end=tokens, requested=torch.zeros(1, 2))
+    assert decode(says, made, np.array([0]))[0].span is None

@@ -96,19 +96,24 @@ SERVICE = {
     ],
     "intents": [{"name": "OrderCab", "description": "Call a cab"}],
 }
-ACTIONS = [{"act": "CONFIRM", "slot": "to", "values": ["Rome"]}]
+
+
+def of(act: str, slot: str = "", *values: str) -> list[dict[str, Any]]:
+    return [{"act": act, "slot": slot, "values": [*values]}]
+
+
 # What the schema or the acts of SGD do not have, what is found, and what is expected.
 WRONG_ACTS: tuple[tuple[Any, str, str], ...] = (
     ([], "no actions", "at least one"),
     ({"act": "CONFIRM"}, "CONFIRM", "array"),
     ([{"slot": "to"}], "slot", "act"),
-    ([{"act": "SHOUT"}], "SHOUT", "GOODBYE"),
-    ([{"act": "CONFIRM", "slot": "from", "values": ["Rome"]}], "from", "to"),
+    (of("SHOUT"), "SHOUT", "GOODBYE"),
+    (of("CONFIRM", "from", "Rome"), "from", "to"),
     ([{"act": "CONFIRM", "slot": "to", "values": "Rome"}], "Rome", "array"),
-    ([{"act": "CONFIRM", "slot": "to"}], "no values", "at least one"),
-    ([{"act": "INFORM", "slot": "fast", "values": ["maybe"]}], "maybe", "True, False"),
-    ([{"act": "OFFER_INTENT", "slot": "intent", "values": ["Fly"]}], "Fly", "OrderCab"),
-    ([{"act": "GOODBYE", "slot": "to"}], "to", "none"),
+    (of("CONFIRM", "to"), "no values", "at least one"),
+    (of("INFORM", "fast", "maybe"), "maybe", "True, False"),
+    (of("OFFER_INTENT", "intent", "Fly"), "Fly", "OrderCab"),
+    (of("GOODBYE", "to"), "to", "none"),
 )
 
 
@@ -162,18 +167,18 @@ def _write_templates(folder: Path) -> None:
 
 def test_what_cannot_be_said_or_loaded(fine_tuned: Path, tmp_path: Path) -> None:
     generator: Any = load_tracker(str(fine_tuned))
-    count: list[Any] = [{"act": "INFORM_COUNT", "slot": "count", "values": ["2"]}]
-    for given in (ACTIONS, count, [{"act": "REQ_MORE"}]):
+    right = of("CONFIRM", "to", "Rome")
+    for given in (right, of("INFORM_COUNT", "count", "2"), [{"act": "REQ_MORE"}]):
         assert isinstance(say(generator, SERVICE, given), str)
     for acts, found, expected in WRONG_ACTS:
         with pytest.raises(SgdxError, match=f"found.*{found}.*{expected}"):
             say(generator, SERVICE, acts)
     with pytest.raises(SgdxError, match="found 'Fly', expected one of OrderCab"):
-        say(generator, SERVICE, ACTIONS, "Fly")
+        say(generator, SERVICE, right, "Fly")
     others: list[Any] = [load_tracker("lexical"), {}]
     for other in others:
         with pytest.raises(SgdxError, match="found (a tracker|no system).*expected a generator"):
-            say(other, SERVICE, ACTIONS)
+            say(other, SERVICE, right)
     with pytest.raises(SgdxError, match="found a generator .*expected a tracker"):
         track_dialogue(generator, SERVICE, ["Hi"])
     (tmp_path / "Cabs_9.tsv").write_text("GOODBYE\tBye.\n")

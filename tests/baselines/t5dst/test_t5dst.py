@@ -20,8 +20,6 @@ from transformers import (
     BertModel,
     PreTrainedModel,
     PreTrainedTokenizerFast,
-    ProphetNetConfig,
-    ProphetNetForConditionalGeneration,
     T5Config,
     T5ForConditionalGeneration,
     set_seed,
@@ -224,32 +222,13 @@ def test_the_leftover_weight_of_published_t5_is_no_fault(tmp_path: Path) -> None
     assert all(torch.equal(again[name], weight) for name, weight in weights.items())
 
 
-def eager_t5() -> PreTrainedModel:
-    model = t5(scaled=True, own_output=True)
-    model.set_attn_implementation("eager")
-    return model
-
-
-def prophet_net() -> PreTrainedModel:
-    set_seed(3)
-    config = ProphetNetConfig(
-        vocab_size=300, hidden_size=32, encoder_ffn_dim=32, num_encoder_layers=1,
-        num_encoder_attention_heads=2, decoder_ffn_dim=32, num_decoder_layers=1,
-        num_decoder_attention_heads=2, max_position_embeddings=192, pad_token_id=0,
-        eos_token_id=1, decoder_start_token_id=1,
-    )  # fmt: skip
-    return ProphetNetForConditionalGeneration(config)
-
-
-@pytest.mark.parametrize("make", [eager_t5, prophet_net])
-def test_padding_changes_nothing_of_what_any_model_says(make: Any) -> None:
-    """They learn from a padded batch, and padding does not change what they say."""
+def test_padding_changes_nothing_without_fused_attention(rows: Any) -> None:
+    """It learns from a padded batch, and padding does not change what it says."""
+    own: Any = t5(scaled=True, own_output=True)
+    own.set_attn_implementation("eager")
     tokenizer = tiny_tokenizer(["a cab"], 300)
-    model = T5Tracker.completed(
-        make().eval(), tokenizer, msgspec.structs.replace(SEEN, max_target=5)
-    )
-    rows = frames(load("original", "train", "sample")).select(range(6))
-    texts = Texts(rows, FORMATS["t5dst"], with_answers=True)
+    model = T5Tracker.completed(own, tokenizer, msgspec.structs.replace(SEEN, max_target=5))
+    texts = Texts(rows.select(range(6)), FORMATS["t5dst"], with_answers=True)
     inputs = Inputs(texts, tokenizer, FORMATS["t5dst"], TokenLimits(176, 8))
     order = np.argsort(inputs.lengths)
     batch = inputs.batch(order[[0, -1]])
@@ -265,7 +244,8 @@ def test_padding_changes_nothing_of_what_any_model_says(make: Any) -> None:
 
 
 def test_more_tokens_than_a_model_has_positions(tmp_path: Path) -> None:
-    model = prophet_net()
+    model = t5(scaled=True, own_output=False)
+    model.config.max_position_embeddings = 192
     save(model, tmp_path)
     with pytest.raises(SgdxError, match=r": has 192 positions, expected max_input at most that$"):
         T5Tracker.from_pretrained(tmp_path, max_input=256)
