@@ -1,7 +1,12 @@
-"""The tracker SGD baseline, which encodes each distinct turn once, independently of the schemas.
+"""The SGD baseline: what a turn changes, in one pass for all schemas. Rastogi et al. 2020.
 
-A frozen encoder embeds the schema elements. One pass of the turn encoder then serves all services
-of a turn, under all schema variants. Source: Rastogi et al. 2020 (arXiv 1909.05855).
+Source: arXiv 1909.05855, its section on zero-shot dialogue state tracking, and the released code.
+In: the system's last utterance and the user's (the paper's utterance encoding), and the embeddings
+of the service's elements by a frozen encoder (its schema embedding, ``elements``).
+Learnt: how each turn changes the gold state: intent, requested slots, the status and value of each
+slot; seven losses (``data``: the labels, ``modeling``: the projection and the heads).
+Out: the changes that are predicted are added up over the turns of a service (``add_up``). Each
+distinct turn is encoded once, for all services and variants.
 """
 
 from __future__ import annotations
@@ -45,7 +50,7 @@ def predict_changes(
 ) -> dict[int, State]:
     """Predict the changes that the frames of some examples make, by the number of the frame."""
     batch, asked = examples.questions(indices)
-    counts = len(asked), len(batch["categorical"]), len(batch["free"])
+    slots = len(batch["free"])
     batch = in_few_shapes(batch, limit, examples.fill, model.device)
     owner = batch["turn"][batch["free_frame"]]  # the turn of each free-form slot
     batch = {name: tensor.to(model.device) for name, tensor in batch.items()}
@@ -53,7 +58,7 @@ def predict_changes(
     outputs = on_host(model.run_heads(pooled, batch), model.device)
     logits = {name: tensor.float().cpu() for name, tensor in outputs.items()}
     # Spans are looked for in the free-form slots alone that have a value in the turn.
-    active = (logits["free_status"][: counts[2]].argmax(-1) == ACTIVE).nonzero()[:, 0]
+    active = (logits["free_status"][:slots].argmax(-1) == ACTIVE).nonzero()[:, 0]
     span = active
     if is_xla(model.device):
         room = power(len(active), len(batch["input_ids"])) - len(active)

@@ -1,6 +1,11 @@
-"""The tracker SGP-DST: four submodels, which answer questions in large batches, and rules.
+"""SGP-DST: four BERTs that answer questions, and rules. Ruan et al. 2020 (arXiv 2002.00181).
 
-The rules combine the answers into the state. Source: Ruan et al. 2020 (arXiv 2002.00181).
+In: of each frame the service's schema, the user's utterance, the system's before it and its
+dialogue acts (``questions``: a prompt for each question, with binary features of what is known).
+Learnt from gold states: ``intent``, a softmax over intents; ``combine``, a slot's span, value and
+request; ``copy`` and ``cross``, whether a value of the system or of another service is taken
+(``data``: the examples, ``modeling``: heads and losses, ``training``: epochs and the score on dev).
+Out: nine rules make a state of the answers and of the service's last predicted state (``rules``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
 """The generator of template-guided generation: T5 fine-tuned to say a turn.
 
-It reads what the system has to say in a turn as one text (``data``) and writes the
-utterance. Sources: T2G2, Kale and Rastogi 2020 (arXiv 2004.15006), for the task and the inputs;
-Chen, Lin and Byrne 2023 (arXiv 2301.12568) for fine-tuning, and for several reranked.
+In: what the system has to say in a turn, as one text: sentences of templates or of the schema's
+descriptions, or a list of acts, slots and values (``data``).
+Learnt: to write the gold utterance, token by token. Out: the best beam of the model, with its mean
+log-likelihood per token; ``rerank`` chooses among several generators by these. Sources: T2G2, Kale
+and Rastogi 2020 (arXiv 2004.15006), for the task and the inputs; Chen, Lin and Byrne 2023 (arXiv
+2301.12568) for fine-tuning, and for several reranked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
 """The T5 trackers, which write the state as text: T5DST and D3ST.
 
-The prompt format (``formats``) decides which of the two it is; the model is any encoder-decoder.
-Sources: T5DST, Lee et al. 2021 (arXiv 2109.07506); D3ST, Zhao et al. 2022 (arXiv 2201.08904).
+In: the whole dialogue and a service's schema as text (``formats``); T5DST asks about each slot,
+D3ST about a whole frame. The model is any encoder-decoder (``model``); ``data`` makes tokens.
+Learnt: to write the gold value of the slot, or the gold state of the frame, token by token.
+Out: what is written greedily is read back into a state (``decode`` of a format); nothing is carried
+over, as it says the whole state. Sources: T5DST, Lee et al. 2021 (arXiv 2109.07506); D3ST, Zhao et
+al. 2022 (arXiv 2201.08904).
 """
 
 from __future__ import annotations
