@@ -245,7 +245,7 @@ class OnePassModel(PreTrainedModel):
     def encode(self, batch: Tensors) -> torch.Tensor:
         """The vectors of tokens [frames, tokens, hidden]."""
         mask = block_attention_mask(batch["blocks"], batch["attention_mask"])
-        if self.encoder.config._attn_implementation == "eager":  # which adds it to the scores
+        if self.encoder.config._attn_implementation != "sdpa":  # others add it to the scores
             mask = torch.zeros_like(mask, dtype=self.encoder.dtype).masked_fill(~mask, -1e9)
         inputs = {"position_ids": batch["positions"] + self.first_position}
         if self.segments:

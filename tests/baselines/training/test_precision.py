@@ -50,6 +50,9 @@ def test_vectors_and_gradients_are_as_near_to_float32_as_those_of_autocast(kind:
     train_in_bfloat16(changed)
     exact, exact_gradients = learn(Wrapped(), MASKS[kind], torch.float32)
     cast, cast_gradients = learn(Wrapped(), MASKS[kind], torch.bfloat16)
+    for one, right in zip(learn(changed, MASKS[kind], torch.float32), (exact, exact_gradients)):
+        torch.testing.assert_close(one, right, atol=1e-4, rtol=1e-4)
+    changed.zero_grad()
     found, gradients = learn(changed, MASKS[kind], torch.bfloat16)
     assert not torch.equal(found, cast)  # it was another computation
     assert 0 < (found - exact).norm() < 3 * (cast - exact).norm()
