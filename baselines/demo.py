@@ -81,26 +81,22 @@ def demo(
 
 def _track(tracker: str, output: Path, limit: int | None, quiet: bool, explain: bool) -> None:
     """Track the sample, score the predictions, and say what comes next."""
-    from sgdx_eval.requested import DEFAULT_CONFIGS, RequestedData
+    from sgdx_eval.data_options import DataOptions
 
-    from .evaluate import evaluate_request
-    from .predict import Request
-    from .system import get_system
+    from .evaluate import evaluate
+    from .predict import SystemOptions
     from .use import SHIPPED_MODEL
 
-    model = tracker
+    model = str(SHIPPED_MODEL) if tracker == "onepass" else tracker
     if tracker == "onepass":
-        model, limit = str(SHIPPED_MODEL), limit or _HALF_A_MINUTE
+        limit = limit or _HALF_A_MINUTE
         if not SHIPPED_MODEL.is_dir():
             raise SgdxError(
                 f"{model}: not there, expected the model that comes with a clone of the repository"
             )
-        if not quiet:
-            print(f"loading {model}", flush=True)
-    system_class = get_system(tracker)
-    data = RequestedData("sample", "test", limit=limit)
-    request = Request(system_class, model, system_class.Options(), data, DEFAULT_CONFIGS)
-    evaluate_request(request, output, quiet, explain)
+    system = SystemOptions(tracker=tracker, model=model if model != tracker else None)
+    data = DataOptions(source="sample", limit=limit)
+    evaluate(system, data, output=output, explain=explain, quiet=quiet)
     if not quiet:
         with (output / "predictions" / "original.jsonl").open("rb") as file:
             frames = sum(1 for _ in file) - 1

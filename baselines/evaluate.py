@@ -10,7 +10,7 @@ from sgdx_dataset.io.files import write_json
 from sgdx_eval.data_options import DataOptions
 from sgdx_eval.options import Details, Quiet
 
-from .predict import ALL, NONE, Request, SystemOptions, make_request, write_predictions
+from .predict import ALL, NONE, SystemOptions, make_request, write_predictions
 from .run_folder import read_json
 
 
@@ -41,15 +41,8 @@ def evaluate(
         An option of the tracker's own. With --model or --tracker, --help shows which there are.
     """
     request = make_request(system_, data_, tracker_options, quiet)
-    evaluate_request(request, output, quiet, explain)
-
-
-def evaluate_request(request: Request, output: Path, quiet: bool, explain: bool) -> None:
-    """Write predictions, and let the first process score them."""
-    path = output / "run.json"
-    record = (
-        read_json(output, "run.json") if path.exists() else {}
-    )  # which a training may have left
+    path = output / "run.json"  # which a training may have left
+    record = read_json(output, "run.json") if path.exists() else None
     if not path.exists() and (output / "scores.json").exists():
         expected = "expected a new folder, or one of an earlier run"
         raise SgdxError(f"--output {output}: found scores.json without run.json, {expected}")

@@ -61,7 +61,6 @@ class Progress:
     best: float = -1.0  # best score on dev so far, in [0, 1]; -1 before the first evaluation
     best_step: int = 0  # step at which the best score was reached
     since_best: int = 0  # number of evaluations since the best one
-    oracle: bool = False  # whether the model is trained on schemas that it is evaluated on
 
 
 def train(training: Training) -> Progress:
@@ -140,7 +139,7 @@ class Training:
             for group, own in zip(optimizer.param_groups, parameters):
                 group["params"] = own
         self.average = average_of(model, settings.ema) if settings.ema is not None else None
-        self.progress, self.meter = Progress(oracle=model.seen.oracle), Meter(self.accelerator)
+        self.progress, self.meter = Progress(), Meter(self.accelerator)
         if last is not None:
             state = checkpoint.load(last, self.model, self.optimizer.optimizer)
             self.progress = Progress(**state["progress"])

@@ -9,23 +9,16 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from baselines import demo
 from sgdx_cli import main
+from sgdx_eval.result import read_result
+from sgdx_metric.result import Result
 
 from ..conftest import ROOT
 from .conftest import command, kill_at
-
-
-def value_of(scores: dict[str, Any]) -> float:
-    """The joint goal accuracy under the original words."""
-    key = "jga", "mean", ["original"], "all"
-    found = (f for f in scores["figures"])
-    keys = "metric", "figure", "variants", "group"
-    return float(next(f["value"] for f in found if tuple(f[k] for k in keys) == key))
 
 
 def test_the_demo_scores_what_it_predicts_and_says_what_comes_next(
@@ -35,9 +28,9 @@ def test_the_demo_scores_what_it_predicts_and_says_what_comes_next(
     assert command(monkeypatch, demo, "--limit", 2) == 0
     said = capsys.readouterr().out
     assert "sgdx evaluate --tracker lexical --output outputs/lexical\n" in said
-    scores = json.loads((tmp_path / "outputs" / "demo" / "scores.json").read_text())
-    assert list(scores["systems"]) == ["original", "v1", "v2", "v3", "v4", "v5"]
-    assert "system-acts:yes" in scores["signature"]
+    scores = read_result(tmp_path / "outputs" / "demo" / "scores.json").result
+    assert scores.variants == ["original", "v1", "v2", "v3", "v4", "v5"]
+    assert "system-acts:yes" in scores.signature
     assert command(monkeypatch, demo, "--task", "generation", "--limit", 2) == 2
 
 
@@ -47,8 +40,8 @@ def test_the_demo_tracks_with_the_shipped_model(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert command(monkeypatch, demo, "--tracker", "onepass") == 0
-    scores = json.loads((tmp_path / "outputs" / "demo-onepass" / "scores.json").read_text())
-    assert value_of(scores) == pytest.approx(0.554, abs=0.04)  # CPUs round differently
+    scores = read_result(tmp_path / "outputs" / "demo-onepass" / "scores.json").result
+    assert scores["jga_orig"] == pytest.approx(0.554, abs=0.04)  # CPUs round differently
     assert "models/onepass --output outputs/onepass\n" in capsys.readouterr().out
 
 
@@ -73,14 +66,13 @@ def test_the_example_trackers_are_trained_and_evaluated(
         monkeypatch.setattr(sys, "argv", ["sgdx", *words])
         return main(words)
 
-    def scores(folder: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((tmp_path / folder / "scores.json").read_text())
-        return found
+    def scores(folder: str) -> Result:
+        return read_result(tmp_path / folder / "scores.json").result
 
     assert run(by_rule) == 0
     result = scores("outputs/possible_values")
-    assert "system-acts:no" in result["signature"] and "|frames:273|" in result["signature"]
-    assert 0 < value_of(result) < 0.2
+    assert "system-acts:no" in result.signature and "|frames:273|" in result.signature
+    assert 0 < (result["jga_orig"] or 0) < 0.2
     train, evaluate = of_training
     few = [f"--set={name}" for name in (
         "steps=3", "save_every=1", "evaluate_every=3", "evaluate_frames=4", "train_dialogues=2",
@@ -91,7 +83,7 @@ def test_the_example_trackers_are_trained_and_evaluated(
         assert run(train, *few) == 130
     assert run(train, *few, "--resume") == 0
     assert run(evaluate, "--variant", "original", "v5", "--limit", "1") == 0
-    assert "variants:original+v5|" in scores("outputs/own")["signature"]
+    assert "variants:original+v5|" in scores("outputs/own").signature
     assert run("publish --model outputs/own") == 0
     card = (tmp_path / "outputs" / "own" / "README.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)

@@ -103,11 +103,14 @@ def save_model(kind: str, source: Path, folder: Path) -> Path:
     return folder
 
 
-# That of four models takes as long as two others.
-SLOW = {"sgp_dst": pytest.mark.slow}
+# Those that take as long as all others: of four models, and of the most steps of a generator.
+SLOW = ("sgp_dst", "t5dst")
 
 
-@pytest.mark.parametrize("tracker", [pytest.param(of, marks=SLOW.get(of, ())) for of in SYSTEMS])
+@pytest.mark.parametrize(
+    "tracker",
+    [pytest.param(of, marks=[pytest.mark.slow] if of in SLOW else []) for of in SYSTEMS],
+)
 def test_four_dialogues_are_learnt_by_heart(
     tracker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,7 +70,7 @@ def test_a_packed_model_is_loaded_to_the_bit(run: Path, tmp_path: Path) -> None:
     assert QUERY not in stored and stored[f"{QUERY}_packed"].dtype == torch.int32
     words = "encoder.embeddings.word_embeddings.weight"
     assert stored[f"{words}_packed"].shape == (len(stored[f"{words}_scale"]), 10)
-    for bits in (4, 5, 6, 8):
+    for bits in (4, 5):  # which fill 32 bits, and do not
         own, weights = packing.packed_copy(model, bits)
         folder = tmp_path / str(bits)
         shutil.copytree(run, folder, ignore=lambda *_: ["model.safetensors", "checkpoints"])

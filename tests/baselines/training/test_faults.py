@@ -9,19 +9,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import hypothesis.strategies as st
 import pytest
 import torch
-from hypothesis import given, settings
 from safetensors.torch import load_file, save_file
 
 from baselines import evaluate, predict, publish, train
 from baselines.checkpoint import finish_replacing, replace_files
-from baselines.recipes import read_recipe
 from sgdx_dataset.io.files import locked
 
-from ...mutations import broken, is_read, mutations
-from ..conftest import RECIPES, Refuse, write_recipe
+from ..conftest import Refuse, write_recipe
 
 LEXICAL = ("--tracker", "lexical", "--variant", "original", "--source", "sample")
 
@@ -127,26 +123,6 @@ def test_a_file_of_a_run_that_is_damaged_is_named(
     recipe = write_recipe(tmp_path / "r.yaml")
     words = ("--recipe", recipe, "--resume", "--output") if module is train else ("--model",)
     assert refuse(module, *words, model).startswith(f"{model / file}:")
-
-
-def test_every_field_of_a_recipe(tmp_path: Path) -> None:
-    """JSON is YAML, which has more: a mark of the byte order, words for numbers, comments."""
-    recipe = RECIPES["t5dst"] | {"augment": {"schemas": "backtrans", "ratio": 0.5, "seed": 1}}
-    path = tmp_path / "recipe.yaml"
-
-    def read(data: bytes) -> None:
-        path.write_bytes(data)
-        read_recipe(path)
-
-    @settings(max_examples=60, deadline=None)
-    @given(data=mutations(recipe) | st.binary(max_size=50))
-    def check(data: bytes) -> None:
-        is_read(read, data, f"{path}: ")
-
-    assert is_read(read, json.dumps(recipe).encode(), "")
-    check()
-    texts = broken(recipe)
-    assert [how for how in texts if is_read(read, texts[how], f"{path}: ")] == ["byte order mark"]
 
 
 @pytest.mark.posix

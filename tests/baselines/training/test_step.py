@@ -43,7 +43,7 @@ def slope_after_one_step(
     settings = read_recipe(recipe)
     accelerator = make_accelerator(gradient_accumulation_steps=len(batches))
     line: Any = Line()
-    line.planned, line.seen = lambda *_: settings, SimpleNamespace(oracle=False)
+    line.planned = lambda *_: settings
     examples: Any = SimpleNamespace(lengths=np.array([1]))
     dev: Any = None
     training = loop.Training(accelerator, line, examples, dev, tmp_path)
