@@ -8,7 +8,7 @@ import pytest
 
 from maintenance import goldens
 
-# Seconds of one core: compare 8, states 5, calls 2, tools 5, turns 10, files 4.
+# Seconds of one core: compare 8, states 5, tools 5, turns 10, files 4.
 # Of the slow one, trained: 55.
 QUICK = ("compare", "states", "tools", "turns", "files")
 
