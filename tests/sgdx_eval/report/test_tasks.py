@@ -41,9 +41,9 @@ def generators(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("gold", "derived"):
         data = RequestedData("sample", "test", {}, root / "ids4.txt")
         generate(copy_system(name), data, DEFAULT_CONFIGS, root / name)
-        for output, nli in ((f"{name}.json", ["--nli", "lexical"]), (f"{name}-plain.json", [])):
-            words = ["--predictions", str(root / name), "--output", str(root / output)]
-            assert sgsacc(["score", *some, *words, *nli]) == 0
+        words = ["score", *some, "--predictions", str(root / name), "--output"]
+        assert sgsacc([*words, str(root / f"{name}.json"), "--nli", "lexical"]) == 0
+    assert sgsacc([*words, str(root / "derived-plain.json")]) == 0
     (root / "ids.txt").write_text("1_00000\n1_00001\n")
     words = ["validate", "--source", "sample", "--nli", "lexical", "--evaluators", "original"]
     words += ["--dialogues", str(root / "ids.txt"), "--json", str(root / "table2.json")]
