@@ -294,7 +294,7 @@ def print_comparison(compared: Comparison, details: bool, console: Console) -> N
     for i, (which, name) in enumerate(zip(("first", "second"), compared.names)):
         facts = [f"system acts: {compared.system_acts[i]}"] if has_acts else []
         oracle = {"yes": ["oracle"], "no": []}.get(compared.oracle[i], ["oracle: unknown"])
-        facts += oracle if compared.task != "samples" else []
+        facts += oracle if compared.task not in (*OF_TOOLS, "samples") else []
         print_line(f"{which}: {name}{' (' + ', '.join(facts) + ')' if facts else ''}", console)
     print_line("", console)
     for shown in comparison_tables(compared, details):

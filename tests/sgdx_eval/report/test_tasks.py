@@ -159,7 +159,9 @@ def test_own_tools_have_their_cost_and_the_words(run: Path) -> None:
     assert "No words stand out" in part["verdict"].costly_title  # one case is not enough
 
 
-def test_cases_that_expect_no_call_are_read_compared_and_reported(tmp_path: Path) -> None:
+def test_cases_that_expect_no_call_are_read_compared_and_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Where no case expects a call, the cases are judged by whether none is made."""
     api = tmp_path / "api"
     write_project(api, TOOLS, [case for case in CASES if case.id == "d"])
@@ -173,6 +175,7 @@ def test_cases_that_expect_no_call_are_read_compared_and_reported(tmp_path: Path
         write_result(scored.result, scored.items, tmp_path / f"{name}.json")
     paths = [str(tmp_path / f"{name}.json") for name in ("right", "wrong")]
     assert metric(["compare", *paths, "--json", str(tmp_path / "compared.json")]) == 0
+    assert "oracle" not in capsys.readouterr().out  # whose variants are anybody's
     compared = json.loads((tmp_path / "compared.json").read_text())["figures"]
     of_v1 = [f for f in compared if f["metric"] == "no_call" and f["variants"] == ["v1"]]
     assert of_v1[0]["value"] == -1
