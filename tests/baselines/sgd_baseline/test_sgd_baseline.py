@@ -14,10 +14,20 @@ from hypothesis import strategies as st
 from torch.nn.functional import one_hot
 from transformers import PreTrainedTokenizerFast
 
-from baselines.data.dialogues import prediction_rows, read_dialogues
+from baselines.data.dialogues import Gold, State, prediction_rows, read_dialogues
 from baselines.encoders import corpus_texts, load_encoder, tiny_encoder, tiny_tokenizer
 from baselines.predicting import predict as track
-from baselines.sgd_baseline.data import SYSTEM, USER, TurnExamples, find_span, tokenize_turns
+from baselines.sgd_baseline.data import (
+    ACTIVE,
+    IGNORED,
+    SYSTEM,
+    UNCHANGED,
+    USER,
+    TurnExamples,
+    find_span,
+    labels_of,
+    tokenize_turns,
+)
 from baselines.sgd_baseline.elements import embed, read_elements
 from baselines.sgd_baseline.settings import Options, Settings
 from baselines.sgd_baseline.system import SgdTracker, add_up, best_spans, read_changes
@@ -163,17 +173,21 @@ def test_find_span(
     assert found == (None if said is None else (said, side))
 
 
-def test_the_marked_one_of_equal_words(tokenizer: PreTrainedTokenizerFast) -> None:
-    (turn,) = tokenize_turns([("", "to to to")], tokenizer, 80)
-    assert find_span(turn, ["to"], [(3, 5)]) == (3, 3)
-
-
 def cabs(description: str) -> Service:
     first = slot("to", "Where to") | {"possible_values": ["Galway"]}  # examples of a free-form one
     of = [intent("OrderCab", "Call a cab", [], []), intent("FindCab", "Look for one", [], [])]
     slots = [first, slot("seats", "How many", "1", "2")]
     named = {"service_name": "Cabs_9", "description": description}
     return read_service({**named, "slots": slots, "intents": of})
+
+
+def test_the_annotated_one_of_equal_words_is_learnt(tokenizer: PreTrainedTokenizerFast) -> None:
+    (turn,) = tokenize_turns([("", "to to to")], tokenizer, 80)
+    (elements,), _ = read_elements([cabs("Rides")])
+    new = {"to": ["to"]}
+    labels = labels_of(Gold(State("FindCab", new), {"to": [(3, 5)]}), new, elements, turn)
+    assert (labels.intent, labels.free.tolist()) == (2, [[ACTIVE, 3, 3, 0]])
+    assert labels.categorical.tolist() == [[UNCHANGED, IGNORED, 0]]
 
 
 def test_embedded_once_and_alike_in_a_batch_and_alone(tracker: SgdTracker) -> None:

@@ -108,6 +108,8 @@ def test_the_last_tokens_of_a_turn_survive() -> None:
     turn = made.turn(0)
     assert (made.lengths.tolist(), made.cut, turn.user, turn.end) == ([26], 1, 2, 5)
     assert turn.tokens(6, 11) is None  # "Where" was cut
+    shorter = sequences(Question(SAID, combine_prompt(CABS, "shared")), limit=24).turn(0)
+    assert (shorter.user, shorter.end) == (1, 3)  # and of the user's words the first
     with pytest.raises(SgdxError, match="max_tokens: 22 leave no room.*'sort # shared # Whether"):
         sequences(Question(TurnText("sys : usr : a", 12), combine_prompt(CABS, "shared")), limit=22)
 
@@ -188,6 +190,15 @@ BATCH = {
 }
 
 
+def submodel(kind: type[Any]) -> Any:
+    set_seed(0)
+    encoder = RobertaConfig(
+        vocab_size=60, hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=16, type_vocab_size=1, max_position_embeddings=40,
+    )  # fmt: skip
+    return kind(SgpConfig(encoder=encoder.to_dict()))
+
+
 @pytest.mark.parametrize(
     ("kind", "labels"), [(IntentModel, [[1]]), (CombineModel, [[1, 2, 1, 0]]), (CopyModel, [[1]])]
 )
@@ -195,18 +206,22 @@ def test_an_encoder_without_segments_or_pooler_in_half_precision(
     kind: type[Any], labels: list[list[int]]
 ) -> None:
     """With checkpointing all weights have a gradient, for which processes would wait."""
-    set_seed(0)
-    encoder = RobertaConfig(
-        vocab_size=60, hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
-        intermediate_size=16, type_vocab_size=1, max_position_embeddings=40,
-    )  # fmt: skip
-    model = kind(SgpConfig(encoder=encoder.to_dict()))
+    model = submodel(kind)
     model.gradient_checkpointing_enable({"use_reentrant": False})
     with torch.autocast("cpu", torch.bfloat16):
         loss = model(**BATCH, labels=torch.tensor(labels)).loss
     loss.backward()
     gradients = [p.grad for p in model.parameters()]
     assert all(g is not None and torch.isfinite(g).all() for g in gradients)
+
+
+@pytest.mark.parametrize("kind", [IntentModel, CombineModel])
+def test_the_score_of_an_element_does_not_depend_on_the_others(kind: type[Any]) -> None:
+    model = submodel(kind).eval()
+    other = BATCH | {"input_ids": torch.tensor([[2, 11, 12, 3, 20, 21, 3, 40, 3, 0]])}
+    first, second = (model(**batch).logits[0].tolist() for batch in (BATCH, other))
+    assert first[0] == pytest.approx(second[0], abs=1e-6)
+    assert first[1] != second[1]
 
 
 def test_no_span_of_an_utterance_that_is_empty() -> None:
