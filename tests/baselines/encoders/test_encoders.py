@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import (
-    BertForMaskedLM,
-    GPT2Config,
-    GPT2Model,
-    T5Config,
-    T5Model,
-)
+from transformers import BertForMaskedLM, T5Config, T5Model
 
 from baselines.encoders import (
     character_span,
@@ -24,8 +19,7 @@ from baselines.encoders import (
     tiny_tokenizer,
     token_span,
 )
-from baselines.onepass import system as onepass
-from baselines.onepass.modeling import OnePassConfig
+from baselines.onepass.system import OnePassConfig
 from sgdx_dataset import SgdxError
 
 # [CLS] take me to gal ##way . [SEP]
@@ -36,13 +30,11 @@ OFFSETS = [(0, 0), (0, 4), (5, 7), (8, 10), (11, 14), (14, 17), (17, 18), (0, 0)
     ("offsets", "characters", "tokens"),
     [
         (OFFSETS, (11, 17), (4, 5)),
-        (OFFSETS, (0, 4), (1, 1)),
         (OFFSETS, (0, 18), (1, 6)),
         (OFFSETS, (12, 17), None),  # begins inside a token
         (OFFSETS, (11, 16), None),  # ends inside a token
         (OFFSETS, (11, 30), None),  # beyond the end
         (OFFSETS, (0, 0), None),
-        (OFFSETS, (5, 4), None),
         ([(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)], (1, 2), (1, 3)),  # bytes of one character
     ],
 )
@@ -73,52 +65,41 @@ def test_an_encoder_is_found_in_a_model_with_a_head(tmp_path: Path) -> None:
     assert torch.equal(loaded.state_dict()[words], head.bert.state_dict()[words])
 
 
-def a_tracker(folder: Path) -> None:
-    assert onepass.__name__  # which makes its configuration known to transformers
-    OnePassConfig().save_pretrained(folder)
-
-
-def a_t5(folder: Path) -> None:
-    T5Model(T5Config(vocab_size=60, d_model=16, d_ff=16, num_layers=1)).save_pretrained(folder)
-    tiny_tokenizer(["Where to?"], 60).save_pretrained(folder)
-
-
-def without_cls(folder: Path) -> None:
-    GPT2Model(GPT2Config(vocab_size=60, n_embd=16, n_layer=1, n_head=2)).save_pretrained(folder)
-    tokenizer = tiny_tokenizer(["Where to?"], 60)
-    tokenizer.cls_token = None
-    tokenizer.save_pretrained(folder)
-
-
-def without_model(folder: Path) -> None:
-    tiny_tokenizer(["Where to?"], 60).save_pretrained(folder)
-
-
-def without_tokenizer(folder: Path) -> None:
-    # transformers makes one of special tokens alone up
-    tiny_encoder(["Where to?"], 60, 32)[0].save_pretrained(folder)
-
-
-def with_another_s_tokenizer(folder: Path) -> None:
-    tiny_encoder(["Where to?"], 60, 32)[0].save_pretrained(folder)
-    tiny_tokenizer(["To the Botanical Garden in Galway"], 200).save_pretrained(folder)
+WORDS, TINY = ["Where to?"], {"vocab_size": 60, "num_layers": 1}
 
 
 @pytest.mark.parametrize(
-    ("save", "named"),
+    ("parts", "named"),
     [
-        (a_tracker, "model"),
-        (a_t5, r"\(t5\)"),
-        (without_cls, "cls_token"),
-        (without_model, "cannot be loaded"),
-        (without_tokenizer, "has no tokenizer"),
-        (with_another_s_tokenizer, r"tokenizer has \d+ tokens"),
+        # transformers knows the configuration, since onepass is imported
+        (lambda: [OnePassConfig()], "model"),
+        (
+            lambda: [T5Model(T5Config(**TINY, d_model=16, d_ff=16)), tiny_tokenizer(WORDS, 60)],
+            r"\(t5\)",
+        ),
+        (lambda: [tiny_encoder(WORDS, 60, 32)[0], without_cls(tiny_tokenizer(WORDS))], "cls_token"),
+        (lambda: [tiny_tokenizer(WORDS)], "cannot be loaded"),
+        # transformers makes one of special tokens alone up
+        (lambda: [tiny_encoder(WORDS, 60, 32)[0]], "has no tokenizer"),
+        (
+            lambda: [
+                tiny_encoder(WORDS, 60, 32)[0],
+                tiny_tokenizer(["To the Botanical Garden in Galway"], 200),
+            ],
+            r"tokenizer has \d+ tokens",
+        ),
     ],
 )
 def test_what_is_no_encoder_is_refused_in_one_line(
-    save: Callable[[Path], None], named: str, tmp_path: Path
+    parts: Callable[[], list[Any]], named: str, tmp_path: Path
 ) -> None:
-    save(tmp_path)
+    for part in parts():
+        part.save_pretrained(tmp_path)
     with pytest.raises(SgdxError, match=f"^{tmp_path}: .*{named}") as caught:
         load_encoder(str(tmp_path))
     assert "\n" not in str(caught.value)
+
+
+def without_cls(tokenizer: Any) -> Any:
+    tokenizer.cls_token = None
+    return tokenizer

@@ -16,33 +16,29 @@ from baselines.use import SHIPPED_MODEL, load_tracker, track_dialogue
 from sgdx_eval.result import only_dialogues, read_result
 from sgdx_metric.figures import JGA
 
-from ...conftest import ROOT
+from ...conftest import ROOT, slot
 from ..conftest import command
 
 
 def test_it_tracks_a_dialogue_about_an_api_that_it_has_never_seen() -> None:
     """Laundry is in no corpus that it was trained on. It has errors."""
-    truth = ["True", "False"]
-    slots = [
-        ("collect_date", "Day on which the laundry is collected", []),
-        ("collect_time", "Time at which the laundry is collected", []),
-        ("bags", "How many bags of laundry there are", ["1", "2", "3", "4", "5"]),
-        ("service_kind", "What is done with the laundry", ["wash", "dry clean", "wash and iron"]),
-        ("detergent_free_of_scent", "Whether washing powder without perfume is used", truth),
-        ("door", "Address where the laundry is collected", []),
-    ]
+    kinds, truth = ["wash", "dry clean", "wash and iron"], ["True", "False"]
+    powder = "Whether washing powder without perfume is used"
     service = {
         "service_name": "LaundryPickup",
         "description": "Have laundry collected, washed and brought back",
         "slots": [
-            {"name": name, "description": text, "possible_values": values}
-            for name, text, values in slots
+            slot("collect_date", "Day on which the laundry is collected"),
+            slot("collect_time", "Time at which the laundry is collected"),
+            slot("bags", "How many bags of laundry there are", *"12345"),
+            slot("service_kind", "What is done with the laundry", *kinds),
+            slot("detergent_free_of_scent", powder, *truth),
+            slot("door", "Address where the laundry is collected"),
         ],
         "intents": [
             {
                 "name": "OrderPickup",
                 "description": "Order that laundry is collected",
-                "is_transactional": True,
                 "required_slots": ["collect_date", "collect_time", "bags", "door"],
                 "optional_slots": {"service_kind": "wash", "detergent_free_of_scent": "False"},
             }
