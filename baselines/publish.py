@@ -119,8 +119,9 @@ def publish_model(
         for place in dict.fromkeys([run, *(run / task for task in card.tasks)]):
             for file in (file for kind in _PUBLISHED for file in place.glob(kind)):
                 copy = folder / file.relative_to(run)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, copy)
+                if file.is_file():
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(file, copy)
         if "auto_map" in card.config and not (folder / "modeling.py").exists():
             # The model of a clone comes without the code that transformers alone needs.
             code = Path(__file__).parent / card.tracker / "modeling.py"
