@@ -19,7 +19,6 @@ from baselines.encoders import corpus_texts, load_encoder, tiny_encoder, tiny_to
 from baselines.predicting import predict as track
 from baselines.sgd_baseline.data import (
     ACTIVE,
-    IGNORED,
     SYSTEM,
     UNCHANGED,
     USER,
@@ -29,6 +28,7 @@ from baselines.sgd_baseline.data import (
     tokenize_turns,
 )
 from baselines.sgd_baseline.elements import embed, read_elements
+from baselines.sgd_baseline.modeling import IGNORED
 from baselines.sgd_baseline.settings import Options, Settings
 from baselines.sgd_baseline.system import SgdTracker, add_up, best_spans, read_changes
 from baselines.tracker import joint_goal_accuracy, with_steps
