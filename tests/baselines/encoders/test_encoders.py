@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import BertForMaskedLM, T5Config, T5Model
+from transformers import AutoConfig, BertForMaskedLM, T5Config, T5Model
 
 from baselines.encoders import (
     character_span,
@@ -19,7 +19,7 @@ from baselines.encoders import (
     tiny_tokenizer,
     token_span,
 )
-from baselines.onepass.system import OnePassConfig
+from baselines.onepass.system import OnePassTracker
 from sgdx_dataset import SgdxError
 
 # [CLS] take me to gal ##way . [SEP]
@@ -65,16 +65,16 @@ def test_an_encoder_is_found_in_a_model_with_a_head(tmp_path: Path) -> None:
     assert torch.equal(loaded.state_dict()[words], head.bert.state_dict()[words])
 
 
-WORDS, TINY = ["Where to?"], {"vocab_size": 60, "num_layers": 1}
+WORDS = ["Where to?"]
+T5 = T5Config(vocab_size=60, d_model=16, d_ff=16, num_layers=1)
 
 
 @pytest.mark.parametrize(
     ("parts", "named"),
     [
-        # transformers knows the configuration, since onepass is imported
-        (lambda: [OnePassConfig()], "model"),
+        (lambda: [AutoConfig.for_model(OnePassTracker.NAME)], "onepass model"),
         (
-            lambda: [T5Model(T5Config(**TINY, d_model=16, d_ff=16)), tiny_tokenizer(WORDS, 60)],
+            lambda: [T5Model(T5), tiny_tokenizer(WORDS, 60)],
             r"\(t5\)",
         ),
         (lambda: [tiny_encoder(WORDS, 60, 32)[0], without_cls(tiny_tokenizer(WORDS))], "cls_token"),
