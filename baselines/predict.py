@@ -108,7 +108,7 @@ def make_request(
     requested, configs = data.read()
     requested.check(configs)
     if system.model and is_first() and not quiet:
-        print(f"loading {named} from {system.model}", file=sys.stderr, flush=True)
+        print(f"loading {named} from {system.model}", flush=True)
     system_class = get_system(named)
     name, is_trained = system_class.NAME, system_class.Settings is not None
     if is_trained and system.model is None:

@@ -46,7 +46,7 @@ def test_an_evaluation_goes_on_where_it_was_killed(
     assert facts["configs"] == ["original", "v1", "v2", "v3", "v4", "v5"]
     assert header_of(tmp_path / "predictions" / "v5.jsonl") == {
         "task": "state", "variant": "v5", "split": "test",
-        "source": "sample", "data": "1997e12934add94d",
+        "source": "sample", "data": "1997e12934add94d", "oracle": False,
         "system": {"model": "lexical", "tracker": "lexical", "system_acts": True},
     }  # fmt: skip
 
