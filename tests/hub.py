@@ -386,6 +386,7 @@ def _listening(hub: Hub, respond: Callable[[Request], Answer]) -> Iterator[str]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each answer waits 40 ms for the head to be acknowledged
     hub: Hub
     respond: Callable[[Request], Answer]
 
