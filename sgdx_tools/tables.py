@@ -167,10 +167,11 @@ def headline(result: Result) -> str:
     control = result.floor(worst, "control") if worst else None
     beside = f" ({percent(control.value)} under trivial edits)" if control else ""
     gone = "".join(f"; all {cases} cases of {tool} are lost" for tool, cases in lost.items())
-    return (
-        f"{percent(result['right_orig'])}{within} -> {percent(result['right_reworded'])} under "
-        f"other words, right under all {percent(result['right_worst'])}{beside}{gone}"
-    )
+    before, reworded = f"{percent(result['right_orig'])}{within}", result["right_reworded"]
+    if reworded is None:
+        return f"{before} under the original words{gone}"
+    after = f"{percent(reworded)} under other words"
+    return f"{before} -> {after}, right under all {percent(result['right_worst'])}{beside}{gone}"
 
 
 def noise_text(noise: Mapping[str, Any]) -> str:
