@@ -150,6 +150,7 @@ def test_the_demo_shows_a_drop_its_cause_and_its_fix(tmp_path: Path, capsys: Cap
     assert command("demo", "--output", tmp_path / "demo") == 0
     out = capsys.readouterr().out
     assert "v1 book_table date: lost 5 of 5" in out
+    assert "chance of 170 that were looked at" in out  # none of which is surely at fault
     assert "failed: other words cost 51.50 points" in out
     assert "the share of right cases falls from 90.0 to 38.5 %" in " ".join(out.split())
     assert "v2: -45.00 points of right cases" in out

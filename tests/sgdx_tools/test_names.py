@@ -182,7 +182,8 @@ def test_names_are_changed_where_texts_speak_of_them(tmp_path: Path, capsys: Cap
     said = (
         "Always use find_harbour before ferry_times; find_harbours and a search stay, 'name' too."
     )
-    case = Case("c", ({"role": "system", "content": said}, user("I search a name.")), None)
+    asked = user("I search a name."), user("Thanks.")
+    case = Case("c", ({"role": "system", "content": said}, *asked), None)
     worded = WordedTools(FERRIES, NEW_FERRIES)
     texts = [worded.tool(i).description for i in FERRIES]
     assert texts == [
@@ -193,7 +194,7 @@ def test_names_are_changed_where_texts_speak_of_them(tmp_path: Path, capsys: Cap
     parameters = worded.tool("ferry_times").parameters["properties"]
     assert parameters["port_code"]["description"] == "From look_up_port"
     new = "Always use look_up_port before departures; find_harbours and a search stay, 'name' too."
-    assert [m["content"] for m in worded.messages(case)] == [new, "I search a name."]
+    assert [m["content"] for m in worded.messages(case)] == [new, "I search a name.", "Thanks."]
     assert worded.count_mentions([case]) == (4, 1)
     swapped = {"ferry_times": ToolWords("find_harbour"), "find_harbour": ToolWords("ferry_times")}
     worded = WordedTools(FERRIES, Variant("swap", swapped))
