@@ -143,13 +143,13 @@ def score_files(
         ),
         split=split_name(split),
         source=source,
-        references=Path(references) if references else None,
+        references=_path(references),
         own_variants={name: str(path) for name, path in (own_variants or {}).items()},
-        dialogues=Path(dialogues) if dialogues else None,
+        dialogues=_path(dialogues),
         services=services,
         rules=rules,
     )
-    return score_task(TASKS["state"], inputs, Path(output) if output else None, verbose)
+    return score_task(TASKS["state"], inputs, _path(output), verbose)
 
 
 class Origin(NamedTuple):
@@ -256,3 +256,7 @@ def _fingerprints(references: pa.Table) -> dict[str, str]:
         if pair["words"] is not None:
             digests.setdefault(pair["variant"], []).append(pair["words"])
     return {variant: fingerprint(services) for variant, services in digests.items()}
+
+
+def _path(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)
