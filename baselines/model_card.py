@@ -29,19 +29,15 @@ from sgdx_eval.report.runs import data_caveats
 from sgdx_eval.result import read_result
 from sgdx_eval.show import result_line, result_tables, terms_of
 from sgdx_eval.tables import to_markdown
-from sgdx_metric.result import SETS
+from sgdx_metric.figures import JGA
+from sgdx_metric.result import SETS, title
 
 from .run_folder import read_json, read_log
 from .system import get_trainable, structs_of
 
-# What it is called here, which metric of the Hub has its figures, and which these are, with the
-# factor of their unit.
+# What a task is called here, which metric of the Hub has its figures, and which metric it is here.
 _TASK_NAME = {"frames": "dialogue-state-tracking", "turns": "response-generation"}
-_METRIC = {"frames": "accuracy", "turns": "bleu"}
-_FIGURES = {
-    "frames": ({"JGA_orig": "jga_orig", "JGA_v1-5": "jga_v1-5", "JGA_worst": "jga_worst"}, 100),
-    "turns": ({"BLEU_orig": "bleu_orig", "BLEU_v1-5": "bleu_v1-5"}, 1),
-}
+_METRIC = {"frames": ("accuracy", JGA), "turns": ("bleu", "bleu")}
 # The score on dev by which training chooses a model, a fraction in the log; its name and unit.
 _DEV = {
     "frames": ("dev_joint_goal_accuracy", "joint goal accuracy", " %"),
@@ -83,14 +79,16 @@ class _Scores:
 
     def __init__(self, path: Path) -> None:
         scored = read_result(path)
-        self.result, self.parts, self.signature = scored.result, scored.parts, scored.signature
-        self.kind = f"{scored.unit}s"
+        self.result, self.metrics, self.parts = scored.result, scored.metrics, scored.parts
+        self.signature, self.kind = scored.signature, f"{scored.unit}s"
         items = next((f.items for f in self.result.figures if f.group == "all"), 0)
         self.data = "; ".join(["SGD-X", *data_caveats(self.parts, items, self.kind)])
 
     def entries(self, dataset: str) -> list[EvalResult]:
         """Entries of the Hub's model index: the figures of a metric that the Hub has."""
-        names, unit = _FIGURES[self.kind]
+        metric_type, name = _METRIC[self.kind]
+        metric = self.metrics[name]
+        figures = [self.result.main(name, of) for of in ("original", "reworded", "worst")]
         return [
             EvalResult(
                 task_type="text-generation",  # which the Hub has
@@ -99,12 +97,12 @@ class _Scores:
                 dataset_name=self.data,
                 dataset_split=self.parts["split"],
                 dataset_args={"signature": self.signature},
-                metric_type=_METRIC[self.kind],
-                metric_name=shown,
-                metric_value=_rounded(unit * value),
+                metric_type=metric_type,
+                metric_name=title(figure, metric, self.result.task),
+                metric_value=_rounded(metric.scale * figure.value),
             )
-            for shown, name in names.items()
-            if (value := self.result[name]) is not None
+            for figure in figures
+            if figure is not None and figure.value is not None
         ]
 
     def section(self) -> str:
@@ -241,7 +239,7 @@ class Card:
             language="en",
             library_name="transformers" if is_one_model else None,
             license=self._licence,
-            metrics=[_METRIC[self.rows]],
+            metrics=[_METRIC[self.rows][0]],
             tags=[*tags, self.settings["tracker"], *(["oracle"] if self.run["oracle"] else [])],
             eval_results=results or None,
         )

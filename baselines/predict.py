@@ -125,44 +125,58 @@ def make_request(
 
 def write_predictions(request: Request, output: Path) -> bool:
     """Write ``VARIANT.jsonl`` for each variant; returns whether this is the first process."""
-    from datasets import concatenate_datasets
-
-    from sgdx_eval.predictions import finished_names, versions, write_predictions
-
-    from .data.rows import ROWS_OF
-    from .predicting import predict
+    from sgdx_eval.predictions import finished_names
 
     with ExitStack() as kept:
         system, accelerator, precision = _begin(request, output, kept)
         headers = _headers(request, system, precision)
         finished = finished_names(output, headers) if request.keep else []
         missing = {config: headers[config] for config in request.configs if config not in finished}
-        # Partial results are of these headers and options.
-        made_of = msgspec.json.encode((missing, request.options), order="deterministic")
-        chunks = output / "chunks" / hashlib.sha256(made_of).hexdigest()[:16]
-        if not request.keep:
-            shutil.rmtree(chunks, ignore_errors=True)
         if missing:
-            rows = [request.data.rows(config, ROWS_OF[system.ROWS]) for config in missing]
-            # Systems that are not trained are fast, so no partial results of theirs are kept.
-            folder = chunks if accelerator else None
-            predicted = predict(system, concatenate_datasets(rows), folder, accelerator)
-        for config, header in missing.items() if is_first() else ():
-            made_with = versions() if accelerator else {}
-            whole = msgspec.structs.replace(header, counts=predicted.counts, versions=made_with)
-            of_variant = [row for row in predicted.rows if row["variant"] == config]
-            write_predictions(output / f"{config}.jsonl", whole, of_variant)
-        if missing and is_first():
-            for partial in (output / "chunks").glob("*"):  # of earlier headers and options too
-                if re.fullmatch("[0-9a-f]{16}", partial.name):
-                    shutil.rmtree(partial, ignore_errors=True)
-            with suppress(OSError):  # where there is more, which is not ours
-                (output / "chunks").rmdir()
-            if predicted.counts:
-                print(f"predicted {in_words(predicted.counts)}")
+            _predict(request, system, missing, output, accelerator)
         if accelerator is not None:
             accelerator.wait_for_everyone()
     return is_first()
+
+
+def _predict(
+    request: Request,
+    system: System,
+    missing: Mapping[str, Header],
+    output: Path,
+    accelerator: Accelerator | None,
+) -> None:
+    """Predict the variants that are missing; the first process writes them."""
+    from datasets import concatenate_datasets
+
+    from sgdx_eval.predictions import versions, write_predictions
+
+    from .data.rows import ROWS_OF
+    from .predicting import predict
+
+    rows = [request.data.rows(config, ROWS_OF[system.ROWS]) for config in missing]
+    # Partial results are of these headers and options.
+    made_of = msgspec.json.encode((missing, request.options), order="deterministic")
+    chunks = output / "chunks" / hashlib.sha256(made_of).hexdigest()[:16]
+    if not request.keep:
+        shutil.rmtree(chunks, ignore_errors=True)
+    # Systems that are not trained are fast, so no partial results of theirs are kept.
+    folder = chunks if accelerator else None
+    predicted = predict(system, concatenate_datasets(rows), folder, accelerator)
+    if not is_first():
+        return
+    made_with = versions() if accelerator else {}
+    for config, header in missing.items():
+        whole = msgspec.structs.replace(header, counts=predicted.counts, versions=made_with)
+        of_variant = [row for row in predicted.rows if row["variant"] == config]
+        write_predictions(output / f"{config}.jsonl", whole, of_variant)
+    for partial in (output / "chunks").glob("*"):  # of earlier headers and options too
+        if re.fullmatch("[0-9a-f]{16}", partial.name):
+            shutil.rmtree(partial, ignore_errors=True)
+    with suppress(OSError):  # where there is more, which is not ours
+        (output / "chunks").rmdir()
+    if predicted.counts:
+        print(f"predicted {in_words(predicted.counts)}")
 
 
 def _begin(

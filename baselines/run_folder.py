@@ -129,7 +129,7 @@ def check_output(output: Path, record: Row, resume: bool) -> list[int]:
     if not resume:
         check_free(output)
         return []
-    path = output / "run.json"
+    path = output / "run.json"  # read also where parts of two models are, which the run sorts out
     recorded = decode_json(read_file(path), Row, str(path), "a record").get("record")
     if recorded is None:  # an evaluation leaves a file without a record
         raise SgdxError(f"{path}: found no training, expected one to resume")
