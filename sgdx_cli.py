@@ -156,14 +156,18 @@ def _check_paths(tokens: list[str]) -> None:
                 raise SgdxError(f"{option or 'argument'}: found an empty value, expected one")
             if re.search("[\0\ud800-\udfff]", value):
                 raise SgdxError(f"{option} {value!a}: found a NUL or no UTF-8, expected a text")
-            for path in filter(None, (value, value.partition("=")[2])):
-                try:
-                    Path(path).stat()
-                except (OSError, UnicodeError) as error:
-                    if isinstance(error, OSError) and error.errno == errno.ELOOP:
-                        found = "found a link that leads to itself"
-                        expected = "expected a file or folder"
-                        raise SgdxError(f"{option} {path}: {found}, {expected}") from None
+            for path in filter(_is_loop, (value, value.partition("=")[2])):
+                found = "found a link that leads to itself, expected a file or folder"
+                raise SgdxError(f"{option} {path}: {found}")
+
+
+def _is_loop(path: str) -> bool:
+    """Whether a path is a link that leads to itself."""
+    try:
+        Path(path).stat()
+    except (OSError, UnicodeError) as error:
+        return isinstance(error, OSError) and error.errno == errno.ELOOP
+    return False
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -31,8 +31,8 @@ from sgdx_metric.units import Items, Scores
 from sgdx_metric.version import __version__
 
 from .compare import Comparison, names_of
+from .tasks import SAMPLES
 
-SAMPLES = "samples"
 _MOST = 2_000_000_000  # bytes of a file in a log, which is compressed
 # What another form of file, or a damaged one, raises where it is read.
 _FAULTS = (

@@ -33,7 +33,7 @@ from .tables import (
     table,
     to_terminal,
 )
-from .tasks import TASKS
+from .tasks import SAMPLES, TASKS
 
 _MORE = "--explain prints all figures and says what they mean."
 _TERMS = {
@@ -228,7 +228,7 @@ def terms_of(result: Result) -> list[str]:
     return [
         scaled,
         *(m.meaning for m in known if m.meaning),
-        *([_MEANS] if result.task != "samples" else []),
+        *([_MEANS] if result.task != SAMPLES else []),
         *(_TERMS[kind] for kind in kinds if kind in _TERMS),
         *(_FLOOR_TERMS[floor] for floor in floors(v for f in result.figures for v in f.variants)),
         f"Better: lower {_listed(better)}; of all else{neither}, higher." if better else "",
@@ -294,7 +294,7 @@ def print_comparison(compared: Comparison, details: bool, console: Console) -> N
     for i, (which, name) in enumerate(zip(("first", "second"), compared.names)):
         facts = [f"system acts: {compared.system_acts[i]}"] if has_acts else []
         oracle = {"yes": ["oracle"], "no": []}.get(compared.oracle[i], ["oracle: unknown"])
-        facts += oracle if compared.task not in (*OF_TOOLS, "samples") else []
+        facts += oracle if compared.task not in (*OF_TOOLS, SAMPLES) else []
         print_line(f"{which}: {name}{' (' + ', '.join(facts) + ')' if facts else ''}", console)
     print_line("", console)
     for shown in comparison_tables(compared, details):
@@ -302,7 +302,7 @@ def print_comparison(compared: Comparison, details: bool, console: Console) -> N
     lines = [_MORE]
     if details:
         drawn = "difference: second less first, with its 95 % interval over "
-        drawn += f"{TASKS[compared.task].item}s" if compared.task == "samples" else "dialogues"
+        drawn += f"{TASKS[compared.task].item}s" if compared.task == SAMPLES else "dialogues"
         drawn += "." if max(compared.runs) == 1 else " and runs. Of few runs it is rough."
         lines = [legend([*terms_of(compared), drawn]), ""]
     print_line("\n".join([*lines, compared.signature]), console)

@@ -47,7 +47,7 @@ class Outputs(NamedTuple):
     def check(self) -> None:
         """Refuse a place where something else is."""
         for option, place in self.places.items():
-            check_output(place, option, mark=JUNIT_MARK if option == "--junit" else SUMMARY_MARK)
+            check_output(place, option, mark=_FORMS[option][0])
 
     def tell(self, results: Sequence[Result] | str) -> None:
         """Write what became of each model, or why nothing did."""
@@ -55,10 +55,8 @@ class Outputs(NamedTuple):
             verdict = cannot_tell(f"the test did not end: {results}")
             results = [Result("test", None, verdict)]
         for option, place in self.places.items():
-            if option == "--junit":
-                write_bytes(place, junit_xml(results), mark=JUNIT_MARK)
-            else:
-                write_bytes(place, summary_text(results), mark=SUMMARY_MARK)
+            mark, write = _FORMS[option]
+            write_bytes(place, write(results), mark=mark)
 
 
 def summary_text(results: Sequence[Result]) -> bytes:
@@ -166,3 +164,7 @@ def junit_xml(results: Sequence[Result]) -> bytes:
 def _xml_text(text: str) -> str:
     """A text that XML can hold: control characters are shown escaped."""
     return re.sub("[\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", escape_controls(text))
+
+
+# By option, the mark that a file of ours has, and what makes its content.
+_FORMS = {"--junit": (JUNIT_MARK, junit_xml), "--summary": (SUMMARY_MARK, summary_text)}

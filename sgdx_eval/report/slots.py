@@ -115,7 +115,7 @@ def analyse_group(
         names = [name for name in results.result.variants if not floor_of(name)]
         own = [] if references else own_variants(names)
         variants = [name for name in names if name not in own]
-        stated = {name: headers.get(name, NO_HEADER) for name in names if name not in own}
+        stated = {name: headers.get(name, NO_HEADER) for name in variants}
         key = str({name: (of.source, of.data) for name, of in stated.items()})
         if not all(run.predictions for run in system.runs):
             reasons[system.name] = "there are no predictions beside scores.json"

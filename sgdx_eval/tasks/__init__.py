@@ -14,6 +14,7 @@ from ..task import NO_ROWS, Task
 from . import states, turns
 from .tools import SEARCH_METRICS, TOOL_METRICS
 
+SAMPLES = "samples"  # of other harnesses
 TASKS = {
     task.name: task
     for task in (
@@ -21,7 +22,7 @@ TASKS = {
         turns.Turns(),
         Task(name="tools", item="case", metrics=TOOL_METRICS),
         Task(name="search", item="case", metrics=SEARCH_METRICS),
-        Task(name="samples", item="sample", metrics=()),  # of other harnesses, as `logs` finds them
+        Task(name=SAMPLES, item="sample", metrics=()),  # as `logs` finds them
     )
 }
 
