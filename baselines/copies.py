@@ -199,6 +199,8 @@ def generate(
             for turn in turns
         ]
         facts = {"model": f"copy of {system.name}", "input": system.name}
-        header = Header(task="turns", variant=config, system=facts, **data.facts(config))
+        header = Header(  # which is not trained, and so no oracle
+            task="turns", variant=config, oracle=False, system=facts, **data.facts(config)
+        )
         paths.append(write_predictions(output / f"{config}.jsonl", header, rows))
     return paths

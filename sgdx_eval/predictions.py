@@ -463,7 +463,7 @@ def check_data(header: Header, name: str, data: str | None, words: str | None) -
         )
 
 
-def oracle(headers: Mapping[str, Header]) -> Literal["yes", "no", "unknown"]:
+def oracle(headers: Mapping[Any, Header]) -> Literal["yes", "no", "unknown"]:
     """Whether predictions are of an oracle: "yes" if any say so, "no" if all say that not."""
     stated = {header.oracle for header in headers.values()}
     return "yes" if True in stated else "no" if stated == {False} else "unknown"

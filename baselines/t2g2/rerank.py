@@ -7,7 +7,7 @@ most of the turn's actions, as a model of entailment judges without gold; of sev
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,7 @@ class System:
     name: str  # its name in the table
     utterances: dict[str, list[str]]  # the utterance in each turn, by variant [turns]
     likelihoods: dict[str, list[float]]  # of each utterance, by variant [turns], or ``UNKNOWN``
-    # Whether the files say that its model was trained on schemas that it is judged on.
-    oracle: bool = False
+    headers: dict[str, Header] = field(default_factory=dict)  # by variant
 
 
 def fidelities(
@@ -138,7 +137,7 @@ def read_system(
         scores = {row.turn_id: UNKNOWN if row.score is None else row.score for row in rows}
         likelihoods[variant] = [scores[turn.turn_id] for turn in turns]
     check_one_system(headers)
-    return System(name, utterances, likelihoods, oracle(headers) == "yes")
+    return System(name, utterances, likelihoods, headers)
 
 
 def _figures(
@@ -204,7 +203,8 @@ def rerank_files(
         "evaluator": evaluator,
         "rules": rules,
     }
-    oracle = any(system.oracle for system in systems)
+    headers = {(of.name, name): header for of in systems for name, header in of.headers.items()}
+    is_oracle = {"yes": True, "no": False, "unknown": None}[oracle(headers)]
     picks: dict[str, list[int]] = {}
     ties: dict[str, int] = {}
     judge = Judge(judges[0])
@@ -217,7 +217,7 @@ def rerank_files(
             data=references.data(variant),
             words=references.marks([variant]).get(variant),
             dialogues=dialogues_mark(ids) if ids else None,
-            oracle=oracle,
+            oracle=is_oracle,
             system=facts,
         )
         fidelity = [fidelities(turns, of.utterances[variant], judge, rules) for of in systems]
@@ -244,7 +244,7 @@ def rerank_files(
         for i, name in enumerate(names)
     }
     record: dict[str, Any] = {**facts, "split": references.split, "turns": turns_mark(turns)}
-    record |= {"oracle": oracle, "chosen": shares, "decided_by_order": ties, "figures": figures}
+    record |= {"oracle": is_oracle, "chosen": shares, "decided_by_order": ties, "figures": figures}
     write_json(output / "rerank.json", record)
     _print(systems, record)
 
