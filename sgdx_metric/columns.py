@@ -72,6 +72,12 @@ def safe_divide(
 # ---- which row is of which frame
 
 
+def sorted_ids(table: pa.Table) -> pa.Array:
+    """The frame ids of rows, sorted [rows]."""
+    ids = strings(column(table, "frame_id"))
+    return ids.take(pc.sort_indices(ids))
+
+
 def align(table: pa.Table, order: pa.Array, whose: str, unit: str = "frames") -> pa.Table:
     """Rows in the order of frames; raises ScoreError unless each frame has one row."""
     ids = strings(column(table, "frame_id"))
