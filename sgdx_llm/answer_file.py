@@ -7,6 +7,7 @@ and the next run asks only for what is missing.
 from __future__ import annotations
 
 import json
+import threading
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -74,6 +75,9 @@ class AnswerFile:
         self._offsets: dict[str, int] = {}
         self._end = 0  # of the whole lines; behind it is what a run was writing when it was killed
         self._file: BinaryIO | None = None
+        # Of a program one thread keeps the answers, and another reads them for its next steps: both
+        # move the one place in the file.
+        self._lock = threading.Lock()
         if path.exists() and not path.is_file():
             raise SgdxError(f"{path}: found no regular file, expected a file of answers")
         note_read(path)
@@ -130,8 +134,9 @@ class AnswerFile:
         """
         if key not in self._offsets or self._file is None:
             return None
-        self._file.seek(self._offsets[key])
-        answer: Json = json.loads(self._file.readline())
+        with self._lock:
+            self._file.seek(self._offsets[key])
+            answer: Json = json.loads(self._file.readline())
         return answer
 
     def add(self, key: str, custom_id: str, body: Any, seconds: float | None = None) -> None:
@@ -145,17 +150,18 @@ class AnswerFile:
             line["seconds"] = round(seconds, 3)
         # As ASCII, since a model's text may hold lone surrogates, which UTF-8 cannot encode.
         written = json.dumps(line, separators=(",", ":")).encode() + b"\n"
-        file = self._file or self._open("x+b")
-        try:
-            file.truncate(self._end)
-            file.seek(max(self._end - 1, 0))
-            if self._end and file.read(1) != b"\n":  # a last line that is whole
-                self._end += file.write(b"\n")
-            file.write(written)
-            file.flush()
-        except OSError as error:
-            with suppress(OSError):
+        with self._lock:
+            file = self._file or self._open("x+b")
+            try:
                 file.truncate(self._end)
-            raise SgdxError(f"{self._path}: cannot be written: {error.strerror}") from None
-        self._offsets[key] = self._end
-        self._end += len(written)
+                file.seek(max(self._end - 1, 0))
+                if self._end and file.read(1) != b"\n":  # a last line that is whole
+                    self._end += file.write(b"\n")
+                file.write(written)
+                file.flush()
+            except OSError as error:
+                with suppress(OSError):
+                    file.truncate(self._end)
+                raise SgdxError(f"{self._path}: cannot be written: {error.strerror}") from None
+            self._offsets[key] = self._end
+            self._end += len(written)

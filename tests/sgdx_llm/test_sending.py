@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -324,6 +325,25 @@ def test_what_is_no_file_of_answers_stays_as_it_is(content: bytes, tmp_path: Pat
         with AnswerFile(tmp_path / name):
             pass
     assert path.exists() and (tmp_path / "link").is_symlink() and not (tmp_path / "new").exists()
+
+
+def test_answers_are_read_while_others_are_kept(tmp_path: Path) -> None:
+    """As for the steps of a program, of which one thread is asked and another answers."""
+    keys = [f"key {number}" for number in range(3000)]
+    with AnswerFile(tmp_path / "answers.jsonl") as answers, ThreadPoolExecutor(2) as threads:
+        answers.add("first", "1", "said")
+
+        def keep() -> None:
+            for key in keys:
+                answers.add(key, key, "x" * 200)
+
+        kept = threads.submit(keep)
+        while not kept.done():
+            first = answers.get("first")
+            assert first and first["body"] == "said"
+        kept.result()
+    with AnswerFile(tmp_path / "answers.jsonl") as again:
+        assert [answer["custom_id"] for key in keys if (answer := again.get(key))] == keys
 
 
 @pytest.mark.parametrize(
